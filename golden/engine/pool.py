@@ -11,7 +11,7 @@ from vlane.golden.engine.kernel import inner
 
 
 @inner
-def spare(records: Any) -> int:
+def allocate_record(records: Any) -> int:
     """Allocate a record of a pool, which must have a free one, and return the record's number."""
     number = int(records.regs[FREE])
     records.regs[FREE] = records.pool[number].next
@@ -20,8 +20,8 @@ def spare(records: Any) -> int:
 
 
 @inner
-def free(records: Any, number: int) -> None:
+def free_record(records: Any, index: int) -> None:
     """Return a record to its pool."""
-    records.pool[number].next = records.regs[FREE]
-    records.regs[FREE] = number
+    records.pool[index].next = records.regs[FREE]
+    records.regs[FREE] = index
     records.regs[IN_USE] -= 1

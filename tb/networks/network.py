@@ -12,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import by_type, inner, kernel
-from vlane.golden.engine.pool import free
+from vlane.golden.engine.pool import free_record
 from vlane.golden.links.fcp_limits import FCPLimits, arriving_fcp, send_fcp_with_limit
-from vlane.golden.links.late_room import AGE, LateRooms
-from vlane.golden.links.remote_credit import RemoteCredit, begin_decision, lateness, take, taken
-from vlane.golden.links.returns import begin_at_once, places_coming, settle
-from vlane.golden.links.room import Rooms
+from vlane.golden.links.late_room import AGE, LateCredits
+from vlane.golden.links.remote_credit import RemoteCredit, begin_decision, blocks_in_use, consume_credit, credit_lag
+from vlane.golden.links.returns import apply_returns, immediate_return_indices, schedule_immediate_return
+from vlane.golden.links.room import BufferOccupancy
 from vlane.golden.network.clock import MOVED, NOW
-from vlane.golden.network.network import depart, run_cycle, why_not
+from vlane.golden.network.network import run_cycle, schedule_arrival, stop_reason
 from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import DROPPED as DROPS
 from vlane.golden.switches.inputs import ROUTED
-from vlane.golden.switches.kinds import route, vls_apart
-from vlane.golden.switches.marking import marks
+from vlane.golden.switches.kinds import route, vls_cross_independently
+from vlane.golden.switches.marking import marking_enabled
 from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packet, Packets
 from vlane.golden.topologies.wiring import NOWHERE
 from vlane.packets.bth import CNP_OPCODE
@@ -110,7 +110,7 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
         field = packets.pool[packet]
         hardware.counts[BAD_FLITS] += field.output != port or field.arrived != lane
         tx.packet, tx.place, tx.flits = packet, 0, field.flits
-        if low & np.uint64(1 << FECN_BIT) != 0 and field.bth & FECN == 0 and marks(net.out_ports.marking):
+        if low & np.uint64(1 << FECN_BIT) != 0 and field.bth & FECN == 0 and marking_enabled(net.out_ports.marking):
             field.bth |= FECN
             hardware.counts[MARKS] += 1
         hardware.counts[BAD_FLITS] += low != _first_word(packet, int(field.bth))
@@ -122,8 +122,8 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
             net.switches, _header(field, int(packets.origin[packet].source)), stamp
         )
         field.lane = lane
-        take(net.out_ports.remote, end, lane, field.blocks)
-        depart(net, packets, packet, end, cycle - 1)
+        consume_credit(net.out_ports.remote, end, lane, field.blocks)
+        schedule_arrival(net, packets, packet, end, cycle - 1)
         net.clock[MOVED] = cycle
     else:
         hardware.counts[BAD_FLITS] += top != ~_word(tx.packet, tx.place)
@@ -146,7 +146,14 @@ def _look_up(net: Network, field: Packet, end: int) -> None:
 
 
 @inner
-def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:  # noqa: ARG001 - signature of the other variant
+def _returns_come(
+    remote: BufferOccupancy,  # noqa: ARG001 - signature of the other variant
+    net: Network,
+    hardware: Hardware,
+    number: int,
+    port: int,
+    cycle: int,
+) -> None:
     """Receive the credit return for blocks that left the input of a port."""
     outs, shown = hardware.outs, hardware.shown
     first = sent_credit_at(layout_of(net, hardware), port)
@@ -157,14 +164,18 @@ def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, 
     if cable.credit_receiver == NOWHERE:
         hardware.counts[BAD_FLITS] += 1
         return
-    if vls_apart(net.switches):
+    if vls_cross_independently(net.switches):
         while blocks != 0:
-            begin_at_once(net.out_ports.returns, cable.credit_receiver, cycle + cable.credit_delay, lowest(blocks), 1)
+            schedule_immediate_return(
+                net.out_ports.returns, cable.credit_receiver, cycle + cable.credit_delay, lowest_member(blocks), 1
+            )
             blocks &= blocks - 1
         return
     lane = int(np.int64(get(shown, number, outs, first + 1)))  # signed, because it is added to signed values
     if lane < hardware.back.shape[1]:
-        begin_at_once(net.out_ports.returns, cable.credit_receiver, cycle + cable.credit_delay, lane, blocks)
+        schedule_immediate_return(
+            net.out_ports.returns, cable.credit_receiver, cycle + cable.credit_delay, lane, blocks
+        )
     else:
         hardware.counts[BAD_FLITS] += 1
 
@@ -185,22 +196,24 @@ def _limit_comes(remote: FCPLimits, net: Network, hardware: Hardware, number: in
 
 
 @inner
-def _late_returns_come(remote: LateRooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+def _late_returns_come(
+    remote: LateCredits, net: Network, hardware: Hardware, number: int, port: int, cycle: int
+) -> None:
     """Receive the credit return of a port, which a switch counts late."""
     cable = net.wiring.cable[hardware.first[number] + port]
-    _returns_come(remote.rooms, net, hardware, number, port, cycle + lateness(remote, cable.credit_receiver))
+    _returns_come(remote.rooms, net, hardware, number, port, cycle + credit_lag(remote, cable.credit_receiver))
 
 
-@by_type({Rooms: _returns_come, LateRooms: _late_returns_come, FCPLimits: _limit_comes})
+@by_type({BufferOccupancy: _returns_come, LateCredits: _late_returns_come, FCPLimits: _limit_comes})
 def _room_comes(remote: RemoteCredit, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Receive a port's credit return or flow-control packet."""
 
 
 @inner
-def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) -> None:  # noqa: ARG001 - signature of the other variant
+def _returns_due(remote: BufferOccupancy, net: Network, hardware: Hardware, cycle: int) -> None:  # noqa: ARG001 - signature of the other variant
     """Record the blocks freed in this cycle at the far ends of hardware switches."""
     returns = net.out_ports.returns
-    for number in places_coming(returns, cycle):
+    for number in immediate_return_indices(returns, cycle):
         credit_return = returns.at_once[number]
         place = hardware.place[credit_return.end]
         if place >= 0:
@@ -208,12 +221,12 @@ def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) ->
 
 
 @inner
-def _late_returns_due(remote: LateRooms, net: Network, hardware: Hardware, cycle: int) -> None:
+def _late_returns_due(remote: LateCredits, net: Network, hardware: Hardware, cycle: int) -> None:
     """Record the blocks freed in this cycle, which golden counts late because the hardware does."""
     _returns_due(remote.rooms, net, hardware, cycle + AGE)
 
 
-@by_type({Rooms: _returns_due, LateRooms: _late_returns_due}, default=True)
+@by_type({BufferOccupancy: _returns_due, LateCredits: _late_returns_due}, default=True)
 def _look_at_returns(remote: RemoteCredit, net: Network, hardware: Hardware, cycle: int) -> None:
     """Record the credits arriving without delay in this cycle."""
 
@@ -227,13 +240,13 @@ def _returns_go(remote: Any, net: Network, hardware: Hardware, number: int, port
     end, lanes = hardware.first[number] + port, hardware.back.shape[1]
     back = hardware.back[number * hardware.ports + port]
     for lane in range(lanes):
-        back[lane] += taken(remote, end, lane)
-    settle(net.out_ports.returns, remote, end, cycle + 1 + lateness(remote, end))
+        back[lane] += blocks_in_use(remote, end, lane)
+    apply_returns(net.out_ports.returns, remote, end, cycle + 1 + credit_lag(remote, end))
     place, several = received_credit_at(layout_of(net, hardware), port), 0
     for lane in range(lanes):
-        back[lane] -= taken(remote, end, lane)
+        back[lane] -= blocks_in_use(remote, end, lane)
         if back[lane] > 0:
-            if vls_apart(net.switches):
+            if vls_cross_independently(net.switches):
                 several |= 1 << lane
             else:
                 put(hardware.given, number, hardware.ins, place, back[lane])
@@ -256,7 +269,7 @@ def _limit_goes(remote: FCPLimits, net: Network, hardware: Hardware, number: int
     begin_decision(remote, end, cycle + 1)
 
 
-@by_type({Rooms: _returns_go, LateRooms: _returns_go, FCPLimits: _limit_goes})
+@by_type({BufferOccupancy: _returns_go, LateCredits: _returns_go, FCPLimits: _limit_goes})
 def _room_goes(remote: RemoteCredit, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Drive a port's credit input, as returned blocks or as a flow-control packet."""
 
@@ -277,7 +290,7 @@ def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, p
         if drops:
             hardware.counts[DROPPED] += 1
             packets.pool[packet].event = TO_SINK
-            free(packets, packet)
+            free_record(packets, packet)
     else:
         hardware.counts[BAD_FLITS] += drops
 
@@ -319,7 +332,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
 @kernel
 def run_mixed(net: Network, packets: Packets, hardware: Hardware, end: int) -> int:
     """Run up to a cycle and return the reason for stopping, as golden's ``run`` does."""
-    reason = why_not(net, packets, end)
+    reason = stop_reason(net, packets, end)
     while reason < 0:
         cycle = net.clock[NOW]
         for number in range(len(hardware.device)):
@@ -333,5 +346,5 @@ def run_mixed(net: Network, packets: Packets, hardware: Hardware, end: int) -> i
             for port in range(hardware.ports):
                 _go_in(net, packets, hardware, number, port, cycle)
             call_step(hardware.step, hardware.device[number], hardware.given[number], hardware.shown[number])
-        reason = why_not(net, packets, end)
+        reason = stop_reason(net, packets, end)
     return reason

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vlane.egress import ListCode
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.engine.random_bits import draw_below, draw_bits, seeded_rng
 from vlane.golden.oracle.egress import (
     ENABLE,
     FITS,
@@ -72,7 +72,7 @@ def new_surroundings(machine: EgressMachine, seed: int) -> Surroundings:
         machine.blocks,
         np.zeros(lanes, np.int64),
         np.array([0, (1 << lanes) - 1, 0, -1, 0, 0, 0, 0], np.int64),
-        seeded(seed),
+        seeded_rng(seed),
     )
     clear(surroundings)
     return surroundings
@@ -92,9 +92,9 @@ def clear(surroundings: Surroundings) -> None:
 @inner
 def draw_size(surroundings: Surroundings, chances: NDArray[np.int64]) -> int:
     """Draw the size of a packet."""
-    if below(surroundings.bits, CERTAIN) < chances[P_EXTREMES]:
-        return 1 if below(surroundings.bits, 2) else MAX_PACKET_BLOCKS
-    return chances[P_LEAST] + below(surroundings.bits, chances[P_MOST] - chances[P_LEAST] + 1)
+    if draw_below(surroundings.bits, CERTAIN) < chances[P_EXTREMES]:
+        return 1 if draw_below(surroundings.bits, 2) else MAX_PACKET_BLOCKS
+    return chances[P_LEAST] + draw_below(surroundings.bits, chances[P_MOST] - chances[P_LEAST] + 1)
 
 
 @inner
@@ -114,7 +114,7 @@ def _arrivals(surroundings: Surroundings, chances: NDArray[np.int64]) -> None:
     for _ in range(chances[P_IDLE_BITS]):
         if empty == 0:
             break
-        empty &= draw(surroundings.bits)
+        empty &= draw_bits(surroundings.bits)
     if empty != 0:
         for lane in range(data_vls):
             if (empty >> lane) & 1:
@@ -122,11 +122,11 @@ def _arrivals(surroundings: Surroundings, chances: NDArray[np.int64]) -> None:
     if (
         surroundings.lanes > data_vls
         and not (regs[T_REQUEST] >> data_vls) & 1
-        and below(surroundings.bits, CERTAIN) < chances[P_VL15]
+        and draw_below(surroundings.bits, CERTAIN) < chances[P_VL15]
     ):
         set_head(surroundings, data_vls, draw_size(surroundings, chances))
     if chances[P_STALL]:
-        chance = draw(surroundings.bits)
+        chance = draw_bits(surroundings.bits)
         if chance % CERTAIN < chances[P_STALL]:
             regs[T_FITS] ^= 1 << ((chance >> 8) % data_vls)
     else:
@@ -147,22 +147,22 @@ def before(
     ``writes`` contains the tables, (tables, writes, 4 fields); ``field_bits`` the widths of the fields.
     """
     regs = surroundings.regs
-    chance = draw(surroundings.bits)
+    chance = draw_bits(surroundings.bits)
     regs[T_CHANCE] = chance
     for port in range(ENABLE, INPUTS):
         given[port] = 0
     if wild:
         every = (1 << surroundings.lanes) - 1
-        regs[T_REQUEST], regs[T_FITS] = draw(surroundings.bits) & every, draw(surroundings.bits) & every
+        regs[T_REQUEST], regs[T_FITS] = draw_bits(surroundings.bits) & every, draw_bits(surroundings.bits) & every
         for lane in range(surroundings.lanes):
-            surroundings.blocks[lane] = below(surroundings.bits, 1 << _BLOCK_BITS)
-        word = draw(surroundings.bits)
+            surroundings.blocks[lane] = draw_below(surroundings.bits, 1 << _BLOCK_BITS)
+        word = draw_bits(surroundings.bits)
         given[ENABLE] = word & 1
         given[SWAP] = (word >> 1) & 15 == 0
         given[RST] = (word >> 5) & 0xFF == 0
         given[READY], given[HOLD] = chance & 3 != 0, (chance >> 3) & 7 == 0
         for field in range(4):
-            given[SELECT + field] = draw(surroundings.bits) & ((1 << field_bits[field]) - 1)
+            given[SELECT + field] = draw_bits(surroundings.bits) & ((1 << field_bits[field]) - 1)
     else:
         _arrivals(surroundings, chances)
         at = regs[T_WRITE]
@@ -203,7 +203,7 @@ def after(
     if regs[T_WRITE] >= 0:
         regs[T_WRITE] = -1 if given[SWAP] != 0 else regs[T_WRITE] + 1
     elif (regs[T_CHANCE] >> 16) & 0xFF < chances[P_REWRITE]:
-        regs[T_WRITE], regs[T_TABLE] = 0, below(surroundings.bits, tables)
+        regs[T_WRITE], regs[T_TABLE] = 0, draw_below(surroundings.bits, tables)
         _leave_out(surroundings)
     if given[RST] != 0:
         regs[T_WRITE] = 0

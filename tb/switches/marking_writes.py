@@ -11,7 +11,7 @@ from vlane.congestion.cc_marker import LARGEST_THRESHOLD, RATE_BITS, SIZE_BITS, 
 from vlane.congestion.marking_write import PORT_BITS
 from vlane.golden.congestion.markers import set_marking_rate, set_port_element, set_threshold, set_victim_mask
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.golden.switches.marking import Marking
 from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.surroundings_switch import (
@@ -52,14 +52,14 @@ _SIZES = _VALID - 1
 def draw_marking(surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw a write of settings, occasionally an element of an absent output, or arbitrary values."""
     write, ports = surroundings.written[slot], len(surroundings.tx)
-    write[W_KIND], write[W_ONE] = WRITES_MARKING, below(bits, _SELECTS)
-    write[W_TWO] = below(bits, 1 << PORT_BITS) if below(bits, 16) == 0 else below(bits, ports)
-    high = LARGEST_THRESHOLD - below(bits, 4)
-    write[W_THREE] = below(bits, LARGEST_THRESHOLD + 1) if below(bits, 4) == 0 else high
-    size = below(bits, _VALID) if below(bits, 16) == 0 else below(bits, 3)
-    write[W_FOUR] = size + _VALID * (below(bits, 4) != 0) + _STARVES * (below(bits, 8) == 0)
-    write[W_FIVE] = below(bits, 1 << RATE_BITS) if below(bits, 16) == 0 else below(bits, 4)
-    surroundings.rows[slot] = draw(bits)
+    write[W_KIND], write[W_ONE] = WRITES_MARKING, draw_below(bits, _SELECTS)
+    write[W_TWO] = draw_below(bits, 1 << PORT_BITS) if draw_below(bits, 16) == 0 else draw_below(bits, ports)
+    high = LARGEST_THRESHOLD - draw_below(bits, 4)
+    write[W_THREE] = draw_below(bits, LARGEST_THRESHOLD + 1) if draw_below(bits, 4) == 0 else high
+    size = draw_below(bits, _VALID) if draw_below(bits, 16) == 0 else draw_below(bits, 3)
+    write[W_FOUR] = size + _VALID * (draw_below(bits, 4) != 0) + _STARVES * (draw_below(bits, 8) == 0)
+    write[W_FIVE] = draw_below(bits, 1 << RATE_BITS) if draw_below(bits, 16) == 0 else draw_below(bits, 4)
+    surroundings.rows[slot] = draw_bits(bits)
 
 
 @inner

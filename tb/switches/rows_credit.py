@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.links.fcp_limits import FCPLimits, count_freed
-from vlane.golden.links.late_room import AGE, LateRooms
-from vlane.golden.links.room import Rooms, give_back
-from vlane.golden.switches.kinds import vls_apart
+from vlane.golden.links.late_room import AGE, LateCredits
+from vlane.golden.links.room import BufferOccupancy, release
+from vlane.golden.switches.kinds import vls_cross_independently
 from vlane.golden.switches.output_ports import send_due_fcp
 from vlane.packets.fcp import COUNTER_MODULUS
 from vlane.tb.machinery.native.packing import put
@@ -33,16 +33,16 @@ _LOST = 8
 
 
 @inner
-def _of_returns(remote: Rooms, switches: Any) -> int:
-    return 1 if vls_apart(switches) else 2
+def _of_returns(remote: BufferOccupancy, switches: Any) -> int:
+    return 1 if vls_cross_independently(switches) else 2
 
 
 @inner
-def _of_late(remote: LateRooms, switches: Any) -> int:
+def _of_late(remote: LateCredits, switches: Any) -> int:
     return 2
 
 
-@by_type({Rooms: _of_returns, LateRooms: _of_late}, default=True)
+@by_type({BufferOccupancy: _of_returns, LateCredits: _of_late}, default=True)
 def fields(remote: Any, switches: Any) -> int:
     """Return the number of row elements for credits, per port and direction."""
     return 3
@@ -83,7 +83,7 @@ def _free_owed(surroundings: SwitchSurroundings, port: int, lane: int, most: int
 
 @inner
 def _hear_of_lanes(
-    remote: Rooms,
+    remote: BufferOccupancy,
     surroundings: SwitchSurroundings,
     port: int,
     reckless: bool,  # noqa: FBT001 - kernels take positions only
@@ -91,7 +91,7 @@ def _hear_of_lanes(
 ) -> None:
     """Draw the lanes of which a receiver returns a block, and record the returns that the sender counts."""
     lanes, received = surroundings.owed.shape[1], surroundings.received_credit[port]
-    returned, freed = below(bits, 1 << lanes), 0
+    returned, freed = draw_below(bits, 1 << lanes), 0
     for lane in range(lanes):
         if surroundings.owed[port, lane] > 0:
             surroundings.owed[port, lane] -= (returned >> lane) & 1
@@ -104,7 +104,7 @@ def _hear_of_lanes(
 
 @inner
 def _hear_returns(
-    remote: Rooms,
+    remote: BufferOccupancy,
     surroundings: SwitchSurroundings,
     port: int,
     lane: int,
@@ -113,10 +113,10 @@ def _hear_returns(
     bits: NDArray[np.uint64],
 ) -> None:
     lanes, received = surroundings.owed.shape[1], surroundings.received_credit[port]
-    if vls_apart(surroundings.switches):
+    if vls_cross_independently(surroundings.switches):
         _hear_of_lanes(remote, surroundings, port, reckless, bits)
         return
-    blocks = 1 + below(bits, most)
+    blocks = 1 + draw_below(bits, most)
     if not reckless:
         lane, blocks = _free_owed(surroundings, port, lane, blocks)
     received[RECEIVED_LANE], received[RECEIVED_BLOCKS] = lane, blocks
@@ -140,18 +140,18 @@ def _hear_limits(
     freed, blocks = _free_owed(surroundings, port, lane % lanes, most)
     surroundings.owed[port, freed] -= blocks
     surroundings.freed[port, freed] += blocks
-    returned = lane if reckless else below(bits, lanes)
-    if below(bits, _LOST) == 0:
+    returned = lane if reckless else draw_below(bits, lanes)
+    if draw_below(bits, _LOST) == 0:
         return
     received[RECEIVED_LANE], received[RECEIVED_BLOCKS] = returned, 1
-    received[BLOCKS_FREED] = below(bits, _ANY)
+    received[BLOCKS_FREED] = draw_below(bits, _ANY)
     if returned < lanes:
         received[BLOCKS_FREED] = remote.whole[returned] + surroundings.freed[port, returned]
 
 
 @inner
 def _receive_late(
-    remote: LateRooms,
+    remote: LateCredits,
     surroundings: SwitchSurroundings,
     port: int,
     lane: int,
@@ -170,7 +170,7 @@ def _receive_late(
     received[BLOCKS_FREED] = min(received[RECEIVED_BLOCKS], in_use)
 
 
-@by_type({Rooms: _hear_returns, LateRooms: _receive_late, FCPLimits: _hear_limits})
+@by_type({BufferOccupancy: _hear_returns, LateCredits: _receive_late, FCPLimits: _hear_limits})
 def receive_credit(
     remote: Any,
     surroundings: SwitchSurroundings,
@@ -185,7 +185,7 @@ def receive_credit(
 
 @inner
 def _show_returns(
-    remote: Rooms,
+    remote: BufferOccupancy,
     surroundings: SwitchSurroundings,
     port: int,
     rows: NDArray[np.uint64],
@@ -198,20 +198,20 @@ def _show_returns(
         surroundings.received_credit[port, RECEIVED_BLOCKS],
     )
     if blocks == 0:
-        if not vls_apart(surroundings.switches):
+        if not vls_cross_independently(surroundings.switches):
             put(rows, row, where, first + 1, lane)  # without blocks the lane is ignored
         return
-    if vls_apart(surroundings.switches):
+    if vls_cross_independently(surroundings.switches):
         put(rows, row, where, first, surroundings.received_credit[port, RECEIVED_LANES])
         freed = surroundings.received_credit[port, LANES_FREED]
         while freed != 0:
-            give_back(remote, port, lowest(freed), 1)
+            release(remote, port, lowest_member(freed), 1)
             freed &= freed - 1
         return
     put(rows, row, where, first, blocks)
     put(rows, row, where, first + 1, lane)
     if surroundings.received_credit[port, BLOCKS_FREED] != 0:
-        give_back(remote, port, lane, surroundings.received_credit[port, BLOCKS_FREED])
+        release(remote, port, lane, surroundings.received_credit[port, BLOCKS_FREED])
 
 
 @inner
@@ -236,7 +236,7 @@ def _show_limits(
 
 @inner
 def _show_late(
-    remote: LateRooms,
+    remote: LateCredits,
     surroundings: SwitchSurroundings,
     port: int,
     rows: NDArray[np.uint64],
@@ -248,14 +248,14 @@ def _show_late(
     received = surroundings.received_credit[port]
     late = surroundings.late_credit[port, int(surroundings.regs[CLOCK] % AGE)]
     if late[LATE_BLOCKS] != 0:
-        give_back(remote.rooms, port, late[LATE_LANE], late[LATE_BLOCKS])
+        release(remote.rooms, port, late[LATE_LANE], late[LATE_BLOCKS])
     put(rows, row, where, first, received[RECEIVED_BLOCKS])
     put(rows, row, where, first + 1, received[RECEIVED_LANE])
     late[LATE_LANE] = received[RECEIVED_LANE]
     late[LATE_BLOCKS] = received[BLOCKS_FREED] if received[RECEIVED_BLOCKS] != 0 else 0
 
 
-@by_type({Rooms: _show_returns, LateRooms: _show_late, FCPLimits: _show_limits})
+@by_type({BufferOccupancy: _show_returns, LateCredits: _show_late, FCPLimits: _show_limits})
 def show_received(
     remote: Any,
     surroundings: SwitchSurroundings,
@@ -270,7 +270,7 @@ def show_received(
 
 @inner
 def _show_returned(
-    remote: Rooms,
+    remote: BufferOccupancy,
     surroundings: SwitchSurroundings,
     port: int,
     slot: int,
@@ -283,15 +283,15 @@ def _show_returned(
     lanes, blocks = returned[RETURNED_LANES], returned[RETURNED_BLOCKS]
     if lanes == 0:
         return
-    if vls_apart(surroundings.switches):
+    if vls_cross_independently(surroundings.switches):
         put(expected, row, where, first, lanes)
     else:
         put(expected, row, where, first, blocks)
-        put(expected, row, where, first + 1, lowest(lanes))
+        put(expected, row, where, first + 1, lowest_member(lanes))
     while lanes != 0:
-        lane = lowest(lanes)
+        lane = lowest_member(lanes)
         lanes &= lanes - 1
-        give_back(surroundings.up, port, lane, min(blocks, int(surroundings.up.taken[port, lane].blocks)))
+        release(surroundings.up, port, lane, min(blocks, int(surroundings.up.taken[port, lane].blocks)))
     returned[RETURNED_LANES] = 0
 
 
@@ -315,13 +315,13 @@ def _show_said(
         put(expected, row, where, first + 2, limit % COUNTER_MODULUS)
         freed = limit - remote.whole[lane] - surroundings.known[port, lane]
         surroundings.known[port, lane] += freed
-        give_back(surroundings.up, port, lane, min(freed, int(surroundings.up.taken[port, lane].blocks)))
+        release(surroundings.up, port, lane, min(freed, int(surroundings.up.taken[port, lane].blocks)))
         fcp[FCP_LANE] = 0
 
 
 @inner
 def _show_returned_late(
-    remote: LateRooms,
+    remote: LateCredits,
     surroundings: SwitchSurroundings,
     port: int,
     slot: int,
@@ -333,7 +333,7 @@ def _show_returned_late(
     _show_returned(remote.rooms, surroundings, port, slot, expected, row, where, first)
 
 
-@by_type({Rooms: _show_returned, LateRooms: _show_returned_late, FCPLimits: _show_said})
+@by_type({BufferOccupancy: _show_returned, LateCredits: _show_returned_late, FCPLimits: _show_said})
 def show_returned(
     remote: Any,
     surroundings: SwitchSurroundings,

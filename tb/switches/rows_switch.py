@@ -10,18 +10,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.pool import free, spare
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.pool import allocate_record, free_record
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.golden.links.returns import flits_moved
-from vlane.golden.links.room import fits, give_back, take
+from vlane.golden.links.room import fits, occupy, release
 from vlane.golden.switches.credit_starvation import note_grant, note_waiting
 from vlane.golden.switches.inputs import DROPPED, drop_cause
-from vlane.golden.switches.kinds import allocate, receive, send_delay, store, vls_apart
-from vlane.golden.switches.marking import note_pause, note_queued, note_taken
+from vlane.golden.switches.kinds import allocate, receive_packet, send_delay, store_in_centre, vls_cross_independently
+from vlane.golden.switches.marking import note_dequeued, note_link_pause, note_queued
 from vlane.golden.switches.output_ports import queue_packet, start_packet
-from vlane.golden.switches.packets import BECN, EVENTS, FECN, NOBODY, TO_CENTRE, TO_INPUT, TO_OUTPUT, schedule, take_due
+from vlane.golden.switches.packets import (
+    BECN,
+    EVENTS,
+    FECN,
+    NOBODY,
+    TO_CENTRE,
+    TO_INPUT,
+    TO_OUTPUT,
+    pop_event,
+    schedule,
+)
 from vlane.packets.drop_cause import DropCause
 from vlane.tables.lft import PERMISSIVE
 from vlane.tb.machinery.native.crosses import Happened, note_rules
@@ -107,7 +117,7 @@ def _events(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int6
     """Process golden's packets that reach inputs and outputs in this cycle."""
     packets = surroundings.packets
     for event in range(EVENTS):
-        packet = take_due(packets, cycle, event)
+        packet = pop_event(packets, cycle, event)
         while packet != NOBODY:
             following = packets.pool[packet].next
             _handle_event(surroundings, packet, event, cycle, rules)
@@ -122,7 +132,7 @@ def _handle_event(
     place = int(packets.pool[packet].place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
-        receive(surroundings.switches, packets, place, packet, cycle)
+        receive_packet(surroundings.switches, packets, place, packet, cycle)
         note_queued(surroundings.out_ports.marking, surroundings.switches.inputs, packets, place, lane, packet, cycle)
         note_waiting(surroundings.out_ports.starvation, place, lane, packets.pool[packet].blocks)
         if packets.pool[packet].output == DROPPED:
@@ -132,9 +142,9 @@ def _handle_event(
     elif event == TO_OUTPUT:
         queue_packet(surroundings.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
     elif event == TO_CENTRE:
-        store(surroundings.switches, packets, place, packet)
+        store_in_centre(surroundings.switches, packets, place, packet)
     else:
-        free(packets, packet)
+        free_record(packets, packet)
 
 
 @inner
@@ -149,7 +159,7 @@ def _switch(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int6
         port, packet, lane = grant.port, grant.packet, grant.lane
         if port == NOBODY:
             continue
-        note_taken(
+        note_dequeued(
             surroundings.out_ports.marking,
             surroundings.switches.inputs,
             surroundings.packets,
@@ -161,7 +171,7 @@ def _switch(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int6
         field = surroundings.packets.pool[packet]
         note_grant(surroundings.out_ports.starvation, port, lane, field.blocks)
         crossing, _ = freed_before(surroundings.out_ports.starvation, surroundings, port, (cycle + 1) % RING)
-        if vls_apart(surroundings.switches):
+        if vls_cross_independently(surroundings.switches):
             crossing &= 1 << lane
         rules[ONE_FLIT] += field.flits == 1 and crossing != 0
         since, before = cycle, 0
@@ -178,8 +188,8 @@ def _switch(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int6
 def _stall(surroundings: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], cycle: int) -> None:
     """Draw which links stall from this cycle on."""
     for port in range(len(surroundings.tx)):
-        if below(bits, CERTAIN) < chances[C_STALL]:
-            surroundings.stalled[port] = cycle + 1 + below(bits, _LONGEST_STALL)
+        if draw_below(bits, CERTAIN) < chances[C_STALL]:
+            surroundings.stalled[port] = cycle + 1 + draw_below(bits, _LONGEST_STALL)
 
 
 @inner
@@ -191,7 +201,7 @@ def _send(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]
         rules[STALLED] += is_stalled and out_ports.queues.filled[port].lanes != 0
         ready = is_free and not is_stalled
         if is_free and is_stalled:
-            note_pause(out_ports.marking, port, cycle, cycle + 1)
+            note_link_pause(out_ports.marking, port, cycle, cycle + 1)
         sends_fcp = ready and send_fcp(surroundings.remote, surroundings, port, cycle)
         rules[TOLD] += sends_fcp and out_ports.queues.filled[port].lanes != 0
         packet = start_packet(out_ports, packets, port, cycle, ready and not sends_fcp)
@@ -209,7 +219,7 @@ def _send(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]
             shown.number, shown.place, shown.header = surroundings.number[packet], place, surroundings.header[packet]
             shown.fecn = is_marked
             shown.stamp = stamp_of(surroundings.switches, packets.pool[packet], out_ports.sending[port].lane)
-        free(packets, packet)
+        free_record(packets, packet)
 
 
 @inner
@@ -226,11 +236,11 @@ def _begin(
     reckless = chances[C_RECKLESS] != 0
     lanes = surroundings.up.taken.shape[1]
     lane = draw_lane(surroundings, bits, reckless)
-    blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+    blocks = chances[C_LEAST] + draw_below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
     if reckless:
-        special = below(bits, 16)
-        blocks = 1 + below(bits, _MOST_BLOCKS) if special == 0 else chances[C_MOST] + 1 if special == 1 else blocks
-    if below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(surroundings.up, port, lane, blocks)):
+        special = draw_below(bits, 16)
+        blocks = 1 + draw_below(bits, _MOST_BLOCKS) if special == 0 else chances[C_MOST] + 1 if special == 1 else blocks
+    if draw_below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(surroundings.up, port, lane, blocks)):
         return
     dlid = draw_dlid(surroundings, bits, chances[C_BAD], chances[C_HOT])
     passes, sl, channel, stamp = describe(surroundings.switches, lane, bits)
@@ -238,10 +248,10 @@ def _begin(
     surroundings.regs[SERIAL] += 1
     sending.left, sending.lane, sending.number, sending.place = blocks, lane, surroundings.regs[SERIAL], 0
     sending.pauses = _UNNOTICED
-    pktlen = WORDS_PER_BLOCK * (blocks - 1) + below(bits, WORDS_PER_BLOCK)
-    sending.header, sending.stamp = int(draw(bits) & passes | header_of(sl, dlid, pktlen)), stamp
+    pktlen = WORDS_PER_BLOCK * (blocks - 1) + draw_below(bits, WORDS_PER_BLOCK)
+    sending.header, sending.stamp = int(draw_bits(bits) & passes | header_of(sl, dlid, pktlen)), stamp
     if not reckless:
-        take(surroundings.up, port, lane, blocks)
+        occupy(surroundings.up, port, lane, blocks)
     has_room, largest = (
         lane < lanes and has_place(surroundings.switches, surroundings, port, lane, blocks, cycle),
         surroundings.out_ports.largest[0],
@@ -251,8 +261,8 @@ def _begin(
         rules[NO_ROOM] += 1
         rules[TOO_LARGE] += has_room and blocks == largest + 1
         return
-    take(surroundings.input_buffers, port, lane, blocks)
-    packet = spare(surroundings.packets)
+    occupy(surroundings.input_buffers, port, lane, blocks)
+    packet = allocate_record(surroundings.packets)
     field = surroundings.packets.pool[packet]
     field.blocks, field.flits, field.dlid, field.sl = blocks, blocks, dlid, sl
     field.lane, field.channel, field.hops = lane, channel, 0
@@ -274,7 +284,7 @@ def _pauses(
 ) -> bool:
     """Draw whether a sender pauses before a packet's next flit."""
     sending = surroundings.sending[port]
-    if chances[C_GAP] == 0 or sending.place == 0 or sending.pauses == 0 or below(bits, CERTAIN) >= chances[C_GAP]:
+    if chances[C_GAP] == 0 or sending.place == 0 or sending.pauses == 0 or draw_below(bits, CERTAIN) >= chances[C_GAP]:
         return False
     sending.pauses -= 1
     rules[GAPS] += 1
@@ -289,7 +299,7 @@ def _receive_credit(
     reckless = chances[C_RECKLESS] != 0
     lane = draw_lane(surroundings, bits, reckless)
     surroundings.received_credit[port, RECEIVED_BLOCKS] = 0
-    if below(bits, CERTAIN) < chances[C_HEAR]:
+    if draw_below(bits, CERTAIN) < chances[C_HEAR]:
         receive_credit(
             surroundings.remote, surroundings, port, lane, surroundings.out_ports.returns.speed, reckless, bits
         )
@@ -330,12 +340,12 @@ def _free_returned_space(surroundings: SwitchSurroundings, slot: int) -> None:
     for port in range(len(surroundings.tx)):
         lanes, freed = freed_before(surroundings.out_ports.starvation, surroundings, port, slot)
         while lanes != 0:
-            give_back(surroundings.input_buffers, port, lowest(lanes), freed)
+            release(surroundings.input_buffers, port, lowest_member(lanes), freed)
             lanes &= lanes - 1
         returned = surroundings.back[port, slot]
         lanes = returned[RETURNED_LANES]
         while lanes != 0:
-            lane = lowest(lanes)
+            lane = lowest_member(lanes)
             lanes &= lanes - 1
             count_returned(surroundings.remote, port, lane, returned[RETURNED_BLOCKS])
 
@@ -398,8 +408,8 @@ def fill_rows(
             show_received(surroundings.remote, surroundings, port, rows, row, ins, received_credit_at(layout, port))
             put(rows, row, ins, ready_at(layout, port), surroundings.stalled[port] <= cycle)
             _show_port(surroundings, layout, port, slot, outs, expected, row)
-        if below(bits, CERTAIN) < chances[C_WRITE]:
-            rule, is_enabled = draw_write(surroundings, cycle % 4, bits), below(bits, 8) != 0
+        if draw_below(bits, CERTAIN) < chances[C_WRITE]:
+            rule, is_enabled = draw_write(surroundings, cycle % 4, bits), draw_below(bits, 8) != 0
             rules[rule] += is_enabled
             show_write(surroundings, cycle % 4, rows, row, ins, programs_at(layout), is_enabled)
         note_rules(happened, rules, row)

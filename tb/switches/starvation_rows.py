@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from vlane.congestion.cc_marker import LARGEST_THRESHOLD
 from vlane.congestion.cc_source import MULTIPLIER_BITS, SHIFT_BITS
 from vlane.credits.credit_starvation import StarvationSelect
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.golden.switches.credit_starvation import (
+    NoStarvation,
     Starvation,
-    Unstarved,
-    return_held,
+    release_held_credit,
     set_credit_mask,
     set_element,
     set_return,
@@ -48,7 +48,7 @@ _SHORT = 24
 
 
 @inner
-def _all_returned(starvation: Unstarved, surroundings: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
+def _all_returned(starvation: NoStarvation, surroundings: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
     return surroundings.back[port, slot, RETURNED_LANES], surroundings.back[port, slot, RETURNED_BLOCKS]
 
 
@@ -57,7 +57,7 @@ def _freed(starvation: Starvation, surroundings: SwitchSurroundings, port: int, 
     return surroundings.left[port, RETURNED_LANES], surroundings.left[port, RETURNED_BLOCKS]
 
 
-@by_type({Unstarved: _all_returned, Starvation: _freed})
+@by_type({NoStarvation: _all_returned, Starvation: _freed})
 def freed_before(starvation: Any, surroundings: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # type: ignore[empty-body]
     """Return the VLs, as bits, and the blocks that crossed last at a port. ``slot`` is the cycle of their return."""
 
@@ -70,8 +70,8 @@ def _hold(starvation: Starvation, surroundings: SwitchSurroundings, cycle: int, 
         left[RETURNED_LANES], left[RETURNED_BLOCKS] = returned[RETURNED_LANES], returned[RETURNED_BLOCKS]
         lane, freed, before = 0, 0, starvation.port[port].withheld
         if returned[RETURNED_LANES] != 0:
-            lane, freed = lowest(returned[RETURNED_LANES]), returned[RETURNED_BLOCKS]
-        lane, blocks = return_held(starvation, port, cycle, lane, freed, speed)
+            lane, freed = lowest_member(returned[RETURNED_LANES]), returned[RETURNED_BLOCKS]
+        lane, blocks = release_held_credit(starvation, port, cycle, lane, freed, speed)
         returned[RETURNED_LANES], returned[RETURNED_BLOCKS] = (1 << lane if blocks != 0 else 0), blocks
         rules[WITHHELD] += starvation.port[port].withheld != before
 
@@ -85,12 +85,12 @@ def hold(starvation: Any, surroundings: SwitchSurroundings, cycle: int, rules: N
 def draw_starvation(surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw a write of Credit_Mask, or of a low threshold and a mostly short delay."""
     write = surroundings.written[slot]
-    write[W_KIND], write[W_ONE] = WRITES_STARVATION, below(bits, _SELECTS)
-    high = LARGEST_THRESHOLD - below(bits, 3)
-    write[W_TWO] = below(bits, LARGEST_THRESHOLD + 1) if below(bits, 4) == 0 else high
-    write[W_THREE] = below(bits, 1 << SHIFT_BITS)
-    write[W_FOUR] = below(bits, 1 << MULTIPLIER_BITS) if below(bits, 32) == 0 else below(bits, _SHORT)
-    surroundings.rows[slot] = draw(bits) | draw(bits)
+    write[W_KIND], write[W_ONE] = WRITES_STARVATION, draw_below(bits, _SELECTS)
+    high = LARGEST_THRESHOLD - draw_below(bits, 3)
+    write[W_TWO] = draw_below(bits, LARGEST_THRESHOLD + 1) if draw_below(bits, 4) == 0 else high
+    write[W_THREE] = draw_below(bits, 1 << SHIFT_BITS)
+    write[W_FOUR] = draw_below(bits, 1 << MULTIPLIER_BITS) if draw_below(bits, 32) == 0 else draw_below(bits, _SHORT)
+    surroundings.rows[slot] = draw_bits(bits) | draw_bits(bits)
 
 
 @inner

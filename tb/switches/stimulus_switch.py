@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from vlane.credits.credit_schemes import CREDIT_SCHEMES, RETURNS
 from vlane.golden.compiler.records import new_records
-from vlane.golden.engine.random_bits import seeded
+from vlane.golden.engine.random_bits import seeded_rng
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.late_room import AGE
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
-from vlane.golden.links.room import Rooms, new_rooms
-from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
-from vlane.golden.switches.credit_starvation import Unstarved
+from vlane.golden.links.room import BufferOccupancy, new_occupancy
+from vlane.golden.schedulers.bank import Write, new_bank, new_scheduler, set_port_state
+from vlane.golden.switches.credit_starvation import NoStarvation
 from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
-from vlane.golden.switches.marking import Unmarked
+from vlane.golden.switches.marking import NoMarking
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import new_packets
 from vlane.schedulers.registry import SCHEDULERS
@@ -114,7 +114,7 @@ class SwitchTraffic(Stimulus):
         super().__init__(phases, self.own_rules)
         self.parameters, self._inputs = dict(parameters), inputs
         self._credit = CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)]
-        self._bits, self.source = seeded(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
+        self._bits, self.source = seeded_rng(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
         ports = parameters["ports"]
         self._words = parameters["data_bits"] // _WORD_BITS
         congestion = [name for name in (*STARVATION_PROGRAM, *MARKING_PROGRAM) if name in inputs]
@@ -142,11 +142,11 @@ class SwitchTraffic(Stimulus):
 
     def make_marking(self, ends: int) -> Any:  # noqa: ARG002 - used by switches with marking
         """Return the marking of ``ends`` outputs, with the settings drawn last."""
-        return Unmarked()
+        return NoMarking()
 
     def make_starvation(self, ends: int) -> Any:  # noqa: ARG002 - used by switches with credit starvation
         """Return the credit starvation of ``ends`` inputs, with the settings drawn last."""
-        return Unstarved()
+        return NoStarvation()
 
     def draw_marking(self) -> list[TableWrite]:
         """Draw the settings of the marking and return their writes, or nothing without marking."""
@@ -188,12 +188,12 @@ class SwitchTraffic(Stimulus):
         remote = self._remote(ends)
         bank = new_bank(new_scheduler(name, data_vls=lanes, **settings), ends)
         for port, writes in enumerate(tables):
-            install(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
+            set_port_state(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
         out_ports = new_output_ports(
             buffer=self._rooms(ends),
             remote=remote,
             bank=bank,
-            returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
+            returns=new_returns(end_count=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
             largest=(given["largest"],) * lanes,
             marking=self.make_marking(ends),
             starvation=self.make_starvation(ends),
@@ -229,9 +229,9 @@ class SwitchTraffic(Stimulus):
             regs=np.zeros(3, np.int64),
         )
 
-    def _rooms(self, buffers: int) -> Rooms:
+    def _rooms(self, buffers: int) -> BufferOccupancy:
         given, lanes = self.parameters, self.parameters["data_vls"]
-        return new_rooms(
+        return new_occupancy(
             buffers=buffers,
             blocks=given["blocks"],
             minimum=(given["minimum"],) * lanes,
@@ -244,7 +244,7 @@ class SwitchTraffic(Stimulus):
         if not self._credit.by_fcps:
             return self._rooms(ends)
         return new_limits(
-            ends=2 * ends,
+            end_count=2 * ends,
             whole=(given["minimum"],) * given["data_vls"],
             fcp_blocks=given["fcp_blocks"] or None,
             period=given["fcp_period"],

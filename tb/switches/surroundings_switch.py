@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int64, Records
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.remote_credit import RemoteCredit
-from vlane.golden.links.room import Rooms
+from vlane.golden.links.room import BufferOccupancy
 from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.output_ports import OutputPorts
@@ -177,8 +177,8 @@ class SwitchSurroundings(NamedTuple):
     packets: Packets
     lft: NDArray[np.uint8]
     top: NDArray[np.int64]
-    up: Rooms
-    input_buffers: Rooms
+    up: BufferOccupancy
+    input_buffers: BufferOccupancy
     sending: Records[Sender]
     header: NDArray[np.int64]
     number: NDArray[np.int64]

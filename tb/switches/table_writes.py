@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below
-from vlane.golden.switches.credit_starvation import starves
-from vlane.golden.switches.marking import marks
+from vlane.golden.engine.random_bits import draw_below
+from vlane.golden.switches.credit_starvation import models_starvation
+from vlane.golden.switches.marking import marking_enabled
 from vlane.tables.lft import UNASSIGNED
 from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.marking_writes import draw_marking, show_marking
@@ -35,30 +35,30 @@ from vlane.tb.switches.switch_kinds import apply_map, draw_map, show_map
 def draw_write(surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> int:
     """Draw a write and return its rule. Table writes affect heads that arrive in the same cycle or later."""
     ports, write = len(surroundings.tx), surroundings.written[slot]
-    if marks(surroundings.out_ports.marking) and below(bits, 2):
+    if marking_enabled(surroundings.out_ports.marking) and draw_below(bits, 2):
         draw_marking(surroundings, slot, bits)
         return SETTINGS
-    if starves(surroundings.out_ports.starvation) and below(bits, 2):
+    if models_starvation(surroundings.out_ports.starvation) and draw_below(bits, 2):
         draw_starvation(surroundings, slot, bits)
         return STARVATION
-    write[W_KIND] = WRITES_MAP if below(bits, 2) else WRITES_LFT if below(bits, 8) else WRITES_TOP
+    write[W_KIND] = WRITES_MAP if draw_below(bits, 2) else WRITES_LFT if draw_below(bits, 8) else WRITES_TOP
     if write[W_KIND] == WRITES_MAP:
         draw_map(surroundings.switches, surroundings, slot, bits)
         return WRITTEN
     lids = len(surroundings.lft)
-    write[W_ONE] = below(bits, lids)  # also the reserved LID 0, whose entry must never be used
-    if below(bits, 8) == 0:
-        write[W_ONE] = below(bits, 65536) if below(bits, 2) else one_high_bit(lids, bits)
-    if write[W_KIND] == WRITES_TOP and below(bits, 4):
-        write[W_ONE] = lids - 1 if below(bits, 2) else one_high_bit(lids, bits)
-    write[W_TWO] = below(bits, 256) if below(bits, 16) == 0 else below(bits, ports + 2)
+    write[W_ONE] = draw_below(bits, lids)  # also the reserved LID 0, whose entry must never be used
+    if draw_below(bits, 8) == 0:
+        write[W_ONE] = draw_below(bits, 65536) if draw_below(bits, 2) else one_high_bit(lids, bits)
+    if write[W_KIND] == WRITES_TOP and draw_below(bits, 4):
+        write[W_ONE] = lids - 1 if draw_below(bits, 2) else one_high_bit(lids, bits)
+    write[W_TWO] = draw_below(bits, 256) if draw_below(bits, 16) == 0 else draw_below(bits, ports + 2)
     return WRITTEN
 
 
 @inner
 def one_high_bit(lids: int, bits: NDArray[np.uint64]) -> int:
     """Draw a LID that differs in one bit from a LID in the table: every bit of the look-up matters."""
-    return below(bits, lids) | 1 << below(bits, 16)
+    return draw_below(bits, lids) | 1 << draw_below(bits, 16)
 
 
 @inner

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import by_type, kernel
-from vlane.golden.engine.random_bits import seeded
+from vlane.golden.engine.random_bits import seeded_rng
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.tables import LFTMachine, SCMachine, SL2VLMachine, run_lft, run_sc, run_sl2vl
 from vlane.tb.by_name import crosses
@@ -121,7 +121,7 @@ class TableStimulus(Stimulus):
         self, oracle: Oracle, lookups: int, *, phases: tuple[LookupPhase, ...], never: set[str], seed: int
     ) -> None:
         super().__init__(phases, oracle.rules)
-        self._machine, self._each, self._bits = oracle.machine, lookups, seeded(seed)
+        self._machine, self._each, self._bits = oracle.machine, lookups, seeded_rng(seed)
         self._last, self._cycles = np.zeros(1, np.int64), 0
         self.applicable = frozenset(rule.name for rule in oracle.rules) - never
 

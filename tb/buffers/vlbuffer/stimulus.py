@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.buffers import vlbuffer as golden
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.engine.random_bits import draw_below, draw_bits, seeded_rng
 from vlane.golden.oracle.buffer import BufferMachine, buffer_cycle, buffer_oracle, put_buffer
 from vlane.tb.buffers.vlbuffer import crosses as crosses_vlbuffer
 from vlane.tb.machinery.native.crosses import Happened, note_rules
@@ -77,20 +77,20 @@ def _ports(
 ) -> tuple[int, int]:
     """Choose each port's actions within the contract, and return the reservation (lane, flits)."""
     state, vls = machine.state, machine.vls
-    reserved_vl, flits = below(bits, vls), 0
-    if below(bits, _CERTAIN) < chances[C_RESERVE]:
-        flits = 1 + below(bits, state.mtu_flits)
-        if below(bits, 3) == 0:
+    reserved_vl, flits = draw_below(bits, vls), 0
+    if draw_below(bits, _CERTAIN) < chances[C_RESERVE]:
+        flits = 1 + draw_below(bits, state.mtu_flits)
+        if draw_below(bits, 3) == 0:
             flits = 1
-        if below(bits, 16) == 0:
-            flits |= 1 << below(bits, _RESERVE_BITS)  # refused sizes must exercise every bit
+        if draw_below(bits, 16) == 0:
+            flits |= 1 << draw_below(bits, _RESERVE_BITS)  # refused sizes must exercise every bit
         if golden.fits(state, reserved_vl, flits):
             surroundings.owed[reserved_vl] += flits
     for port in range(len(machine.write_vl)):
         vl = machine.write_vl[port]
         taken = port == 1 and machine.write_vl[0] == vl
-        if surroundings.owed[vl] == 0 or taken or below(bits, 16) == 0:
-            vl = below(bits, vls)
+        if surroundings.owed[vl] == 0 or taken or draw_below(bits, 16) == 0:
+            vl = draw_below(bits, vls)
             for _ in range(vls):
                 if surroundings.owed[vl] != 0 and not (port == 1 and machine.write_vl[0] == vl):
                     break
@@ -98,16 +98,16 @@ def _ports(
             machine.write_vl[port] = vl
             taken = port == 1 and machine.write_vl[0] == vl
         count = 0
-        if not taken and below(bits, _CERTAIN) < chances[C_WRITE]:
-            count = min(surroundings.owed[vl], 1 + below(bits, state.write_flits))
+        if not taken and draw_below(bits, _CERTAIN) < chances[C_WRITE]:
+            count = min(surroundings.owed[vl], 1 + draw_below(bits, state.write_flits))
         machine.write_count[port] = count
         surroundings.owed[vl] -= count
     for port in range(len(machine.read_vl)):
-        if below(bits, _CERTAIN) < chances[C_STAY]:
-            machine.read_vl[port] = below(bits, vls)
+        if draw_below(bits, _CERTAIN) < chances[C_STAY]:
+            machine.read_vl[port] = draw_below(bits, vls)
         other = port == 1 and machine.read_vl[0] == machine.read_vl[1]
-        reads = below(bits, _CERTAIN) < chances[C_READ] and (not other or below(bits, 4) == 0)
-        machine.read_count[port] = below(bits, state.read_flits + 1) if reads else 0
+        reads = draw_below(bits, _CERTAIN) < chances[C_READ] and (not other or draw_below(bits, 4) == 0)
+        machine.read_count[port] = draw_below(bits, state.read_flits + 1) if reads else 0
     return reserved_vl, flits
 
 
@@ -143,21 +143,21 @@ def _fill(
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, vls = machine.state, machine.vls
     for cycle in range(len(rows)):
-        resets = draw(bits) & 0xFFFF < chances[C_RESET]
+        resets = draw_bits(bits) & 0xFFFF < chances[C_RESET]
         if wild:
-            vl, flits = below(bits, 32), below(bits, 4) * below(bits, state.mtu_flits + 3)
-            resets = below(bits, 512) == 0
+            vl, flits = draw_below(bits, 32), draw_below(bits, 4) * draw_below(bits, state.mtu_flits + 3)
+            resets = draw_below(bits, 512) == 0
             for port in range(len(machine.write_vl)):
-                machine.write_vl[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
-                machine.write_count[port] = below(bits, 4)
+                machine.write_vl[port] = draw_below(bits, 32 if draw_below(bits, 4) == 0 else vls)
+                machine.write_count[port] = draw_below(bits, 4)
             for port in range(len(machine.read_vl)):
-                machine.read_vl[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
-                machine.read_count[port] = below(bits, 4)
+                machine.read_vl[port] = draw_below(bits, 32 if draw_below(bits, 4) == 0 else vls)
+                machine.read_count[port] = draw_below(bits, 4)
         else:
             vl, flits = _ports(machine, surroundings, chances, bits)
         put_buffer(machine, rows[cycle], resets, vl, flits)
         for flit in range(len(machine.write_vl) * state.write_flits):
-            _put_flit(rows, cycle, data, flit * pieces_each, pieces_each, draw(bits) & data_mask)
+            _put_flit(rows, cycle, data, flit * pieces_each, pieces_each, draw_bits(bits) & data_mask)
         buffer_cycle(machine, rows[cycle], expected[cycle])
         note_rules(happened, machine.rules, cycle)
         surroundings.moved[0] += machine.write_count.sum()
@@ -198,7 +198,7 @@ class BufferTraffic(Stimulus):
         )
         self._around = BufferSurroundings(np.zeros(parameters["vls"], np.int64), np.zeros(1, np.int64))
         self._mask = (1 << min(_FLIT_BITS, parameters["data_bits"])) - 1
-        self._bits = seeded(seed)
+        self._bits = seeded_rng(seed)
         self.applicable = applicable(parameters)
 
     @property

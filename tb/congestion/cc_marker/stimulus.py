@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlane.golden.congestion import cc_marker as golden
 from vlane.golden.congestion import markers
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.engine.random_bits import draw_below, draw_bits, seeded_rng
 from vlane.golden.oracle.congestion import CCMarkerMachine, cc_marker_oracle, put_cc_marker, run_cc_marker
 from vlane.packets.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, LNH_GRH, bits_to_fecn
 from vlane.tb.congestion.cc_marker import crosses as crosses_cc_marker
@@ -72,30 +72,32 @@ class MarkerPhase:
 @inner
 def _draw_measure(state: golden.CCMarkerState, given: golden.Inputs, most: int, bits: NDArray[np.uint64]) -> None:
     """Move a lane's measure: to any value, to an extreme, or (mostly) near the limit in force."""
-    lane, kind = below(bits, state.data_vls), below(bits, 8)
+    lane, kind = draw_below(bits, state.data_vls), draw_below(bits, 8)
     if kind == 0:
-        given.measure[lane] = below(bits, most + 1)
+        given.measure[lane] = draw_below(bits, most + 1)
     elif kind == 1:
-        given.measure[lane] = most * below(bits, 2)
+        given.measure[lane] = most * draw_below(bits, 2)
     else:
-        threshold = markers.in_force(state.markers, 0)[0]
+        threshold = markers.settings_in_force(state.markers, 0)[0]
         limit = state.markers.limits[lane, max(threshold, 1)]
-        given.measure[lane] = min(max(limit - 2 + below(bits, 5), 0), most)
+        given.measure[lane] = min(max(limit - 2 + draw_below(bits, 5), 0), most)
 
 
 @inner
 def _draw_write(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
     """Write a random setting, mostly a small rate whose effect is visible soon."""
     values = given.values
-    values[golden.W_ENABLE], values[golden.W_SELECT] = 1, below(bits, 4)
-    values[golden.W_VICTIM_MASK] = below(bits, 2)
-    values[golden.W_THRESHOLD] = below(bits, 16)
-    values[golden.W_PACKET_SIZE] = below(bits, (1, 1, 8, 68, 256)[below(bits, 5)])
-    values[golden.W_RATE] = below(bits, 4) if below(bits, 4) else below(bits, 1 << 16)
-    if below(bits, 8) == 0:  # a rate with a single bit set (and bit 0): each bit must keep the counter from expiring
-        values[golden.W_RATE] = (1 << below(bits, 16)) | below(bits, 2)
-    values[golden.W_VALID] = below(bits, 2)
-    values[golden.W_CONTROL_TYPE] = below(bits, 2)
+    values[golden.W_ENABLE], values[golden.W_SELECT] = 1, draw_below(bits, 4)
+    values[golden.W_VICTIM_MASK] = draw_below(bits, 2)
+    values[golden.W_THRESHOLD] = draw_below(bits, 16)
+    values[golden.W_PACKET_SIZE] = draw_below(bits, (1, 1, 8, 68, 256)[draw_below(bits, 5)])
+    values[golden.W_RATE] = draw_below(bits, 4) if draw_below(bits, 4) else draw_below(bits, 1 << 16)
+    if (
+        draw_below(bits, 8) == 0
+    ):  # a rate with a single bit set (and bit 0): each bit must keep the counter from expiring
+        values[golden.W_RATE] = (1 << draw_below(bits, 16)) | draw_below(bits, 2)
+    values[golden.W_VALID] = draw_below(bits, 2)
+    values[golden.W_CONTROL_TYPE] = draw_below(bits, 2)
 
 
 @inner
@@ -105,21 +107,21 @@ def _draw_flit(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
     word = 0
     for place in range(len(flit)):
         if place % _BYTES_PER_DRAW == 0:
-            word = draw(bits)
+            word = draw_bits(bits)
         flit[place] = word & 0xFF
         word >>= 8
-    if below(bits, 2):
+    if draw_below(bits, 2):
         flit[1] |= 2
-    if below(bits, 8) == 0:
+    if draw_below(bits, 8) == 0:
         at = BTH_BEHIND_GRH_AT if flit[1] & 3 == LNH_GRH and len(flit) > BTH_BEHIND_GRH_AT else BTH_AT
-        flit[at] = CNP_OPCODE ^ (below(bits, 4) == 0) << below(bits, 8)
+        flit[at] = CNP_OPCODE ^ (draw_below(bits, 4) == 0) << draw_below(bits, 8)
 
 
 @inner
 def _lane_bits(lanes: int, chance: int, bits: NDArray[np.uint64]) -> int:
     found = 0
     for lane in range(lanes):
-        found |= (below(bits, CERTAIN) < chance) << lane
+        found |= (draw_below(bits, CERTAIN) < chance) << lane
     return found
 
 
@@ -134,23 +136,23 @@ def _run_link(
 ) -> None:
     """Continue the packet on the link, or start a packet."""
     values, lanes = given.values, state.data_vls
-    lane = below(bits, lanes)
-    asks, fits = below(bits, CERTAIN) < chances[C_ASK], below(bits, CERTAIN) < chances[C_FIT]
+    lane = draw_below(bits, lanes)
+    asks, fits = draw_below(bits, CERTAIN) < chances[C_ASK], draw_below(bits, CERTAIN) < chances[C_FIT]
     values[golden.ASKS] = values[golden.ASKS] & ~(1 << lane) | asks << lane
     values[golden.FITS] = values[golden.FITS] & ~(1 << lane) | fits << lane
     values[golden.FREE] = values[golden.START] = 0
     if link[L_BUSY] > 0:
         link[L_BUSY] -= 1
         return
-    values[golden.FREE] = below(bits, CERTAIN) >= chances[C_STALL]
-    if values[golden.FREE] == 0 or below(bits, CERTAIN) >= chances[C_START]:
+    values[golden.FREE] = draw_below(bits, CERTAIN) >= chances[C_STALL]
+    if values[golden.FREE] == 0 or draw_below(bits, CERTAIN) >= chances[C_START]:
         return
-    vl, able = below(bits, lanes), values[golden.ASKS] & values[golden.FITS]
-    if below(bits, 64) == 0:
-        vl = 15 - below(bits, 2) * below(bits, 16 - lanes)
+    vl, able = draw_below(bits, lanes), values[golden.ASKS] & values[golden.FITS]
+    if draw_below(bits, 64) == 0:
+        vl = 15 - draw_below(bits, 2) * draw_below(bits, 16 - lanes)
     elif able >> vl & 1 == 0:
         return
-    blocks = largest if below(bits, 16) == 0 else 1 + below(bits, min(largest, 8))
+    blocks = largest if draw_below(bits, 16) == 0 else 1 + draw_below(bits, min(largest, 8))
     values[golden.START], values[golden.START_VL], values[golden.START_BLOCKS] = 1, vl, blocks
     link[L_BUSY] = blocks - 1
 
@@ -159,12 +161,12 @@ def _run_link(
 def _anything(state: golden.CCMarkerState, given: golden.Inputs, most: int, bits: NDArray[np.uint64]) -> None:
     """Draw every input at random."""
     values = given.values
-    values[golden.FREE], values[golden.START] = below(bits, 2), below(bits, 2)
+    values[golden.FREE], values[golden.START] = draw_below(bits, 2), draw_below(bits, 2)
     values[golden.ASKS] = _lane_bits(state.data_vls, CERTAIN // 2, bits)
     values[golden.FITS] = _lane_bits(state.data_vls, CERTAIN // 2, bits)
-    values[golden.START_VL] = below(bits, 16) if below(bits, 2) else below(bits, state.data_vls)
-    values[golden.START_BLOCKS] = below(bits, 128)
-    given.measure[below(bits, state.data_vls)] = below(bits, most + 1)
+    values[golden.START_VL] = draw_below(bits, 16) if draw_below(bits, 2) else draw_below(bits, state.data_vls)
+    values[golden.START_BLOCKS] = draw_below(bits, 128)
+    given.measure[draw_below(bits, state.data_vls)] = draw_below(bits, most + 1)
 
 
 @kernel
@@ -186,12 +188,12 @@ def _fill(
         if wild:
             _anything(state, given, most, bits)
         else:
-            if below(bits, CERTAIN) < chances[C_MEASURE]:
+            if draw_below(bits, CERTAIN) < chances[C_MEASURE]:
                 _draw_measure(state, given, most, bits)
             _run_link(state, given, link, chances, largest, bits)
         more = _MORE_AT_START if given.values[golden.START] != 0 else 1
-        resets = below(bits, CERTAIN) < more * chances[C_RESET]
-        if below(bits, CERTAIN) < more * chances[C_WRITE]:
+        resets = draw_below(bits, CERTAIN) < more * chances[C_RESET]
+        if draw_below(bits, CERTAIN) < more * chances[C_WRITE]:
             _draw_write(given, bits)
         _draw_flit(given, bits)
         link[L_STARTED] += given.values[golden.START]
@@ -228,7 +230,7 @@ class CCMarkerPort(Stimulus):
     ) -> None:
         super().__init__(phases, golden.RULES)
         self._machine = cc_marker_oracle(parameters, in_rows(inputs, outputs)).machine
-        self._link, self._bits = np.zeros(2, np.int64), seeded(seed)
+        self._link, self._bits = np.zeros(2, np.int64), seeded_rng(seed)
         self._sizes = np.array([parameters["largest"], parameters["measure_blocks"]], np.int64)
         self.applicable = _applicable(parameters)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.credits import credit_ib as golden
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.engine.random_bits import draw_below, draw_bits, seeded_rng
 from vlane.golden.oracle.credits import CreditIBMachine, credit_ib_oracle, put_credit_ib, run_credit_ib
 from vlane.packets.fcp import CREDIT_CAP, FCP_BITS
 from vlane.tb.credits.credit_ib import crosses as crosses_credit_ib
@@ -91,19 +91,19 @@ def _send(
             given.flags[golden.TAIL] = 1
             regs[L_FLYING] = 0
         return
-    lost = below(bits, CERTAIN) < chances[C_LOSS]
-    vl, packet = golden.offer(state, initializing)
+    lost = draw_below(bits, CERTAIN) < chances[C_LOSS]
+    vl, packet = golden.offered_fcp(state, initializing)
     if vl >= 0:
         given.flags[golden.TAKEN] = 1
-        if below(bits, CERTAIN) < chances[C_CORRUPT]:
-            packet ^= (1 + below(bits, CERTAIN - 1)) << below(bits, FCP_BITS - 15)
+        if draw_below(bits, CERTAIN) < chances[C_CORRUPT]:
+            packet ^= (1 + draw_below(bits, CERTAIN - 1)) << draw_below(bits, FCP_BITS - 15)
         if not lost:
             link.kind[slot], link.first[slot] = _FCP, packet
         regs[L_LOST] += lost
         return
-    lane = below(bits, state.data_vls)
+    lane = draw_below(bits, state.data_vls)
     blocks = given.blocks[lane]
-    if below(bits, CERTAIN) >= chances[C_SEND] or not golden.fits(state, lane, blocks, initializing):
+    if draw_below(bits, CERTAIN) >= chances[C_SEND] or not golden.fits(state, lane, blocks, initializing):
         return
     given.flags[golden.GRANT] = 1
     given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
@@ -122,8 +122,8 @@ def _free(
     state: golden.CreditIBState, given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> None:
     """Remove a block from the buffer of a random non-empty lane."""
-    lane = below(bits, state.data_vls)
-    if below(bits, CERTAIN) >= chances[C_FREE]:
+    lane = draw_below(bits, state.data_vls)
+    if draw_below(bits, CERTAIN) >= chances[C_FREE]:
         return
     for _ in range(state.data_vls):
         if state.room[lane] < state.buffer_blocks:
@@ -135,8 +135,8 @@ def _free(
 
 @inner
 def _new_heads(given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    lane = below(bits, len(given.blocks))
-    given.blocks[lane] = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+    lane = draw_below(bits, len(given.blocks))
+    given.blocks[lane] = chances[C_LEAST] + draw_below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
 
 
 @inner
@@ -151,13 +151,13 @@ def _anything(
     With ``rare``, FCPs are so rare that lanes receive none for a watchdog window, and also arrive in its last cycle.
     """
     for lane in range(len(given.blocks)):
-        given.blocks[lane] = below(bits, 128)
+        given.blocks[lane] = draw_below(bits, 128)
     for flag in range(len(given.flags)):
-        given.flags[flag] = below(bits, 2 if flag != golden.INIT else 16) == 0
+        given.flags[flag] = draw_below(bits, 2 if flag != golden.INIT else 16) == 0
     if rare:
         is_last = state.regs[golden.WATCHDOG] == state.watchdog_cycles - 1
-        given.flags[golden.FCP_ARRIVED] = below(bits, 2 if is_last else max(100, state.watchdog_cycles // 20)) == 0
-        given.flags[golden.ARRIVED], given.flags[golden.FREE] = 0, below(bits, 3) == 0
+        given.flags[golden.FCP_ARRIVED] = draw_below(bits, 2 if is_last else max(100, state.watchdog_cycles // 20)) == 0
+        given.flags[golden.ARRIVED], given.flags[golden.FREE] = 0, draw_below(bits, 3) == 0
     for value, most in (
         (golden.GRANT_VL, 16),
         (golden.GRANT_BLOCKS, 128),
@@ -165,11 +165,11 @@ def _anything(
         (golden.ARRIVED_BLOCKS, 128),
         (golden.FREED_VL, 16),
     ):
-        given.values[value] = below(bits, most)
-    body = draw(bits) & 0xFFFF_FFFF
-    if below(bits, 2):
+        given.values[value] = draw_below(bits, most)
+    body = draw_bits(bits) & 0xFFFF_FFFF
+    if draw_below(bits, 2):
         body &= 0x1FFF_FFFF
-    check = golden.body_crc(body) if below(bits, 2) else below(bits, CERTAIN)
+    check = golden.body_crc(body) if draw_below(bits, 2) else draw_below(bits, CERTAIN)
     given.values[golden.FCP_IN] = (body << 16) | check
 
 
@@ -180,7 +180,7 @@ def _run_ahead(state: golden.CreditIBState, given: golden.Inputs, bits: NDArray[
     given.blocks[:] = 1
     since = state.regs[golden.PERIOD]
     if since == 0:
-        given.values[golden.FREED_VL] = below(bits, state.data_vls)
+        given.values[golden.FREED_VL] = draw_below(bits, state.data_vls)
     given.flags[golden.TAKEN] = since < _TAKEN_AFTER_PERIOD
     given.flags[golden.TAIL] = 1  # the previous phase may have left a packet in transmission, which blocks FCPs
     given.flags[golden.ARRIVED] = given.flags[golden.FREE] = 1
@@ -209,16 +209,16 @@ def _fill(
     for cycle in range(len(rows)):
         slot = clock[0] % FLIGHT
         clock[0] += 1
-        resets = below(bits, CERTAIN) < chances[C_RESET]
+        resets = draw_below(bits, CERTAIN) < chances[C_RESET]
         if chances[C_HOLD] != 0:
             _run_ahead(port, at_port, bits)
         elif wild:
             _anything(port, at_port, bits, chances[C_LOSS] != 0)
-            resets = chances[C_LOSS] == 0 and (clock[0] >> _RESETS_BIT) & 1 != 0 and below(bits, 256) == 0
+            resets = chances[C_LOSS] == 0 and (clock[0] >> _RESETS_BIT) & 1 != 0 and draw_below(bits, 256) == 0
         else:
             _clear(at_port)
             _clear(at_far)
-            at_port.flags[golden.INIT] = below(bits, CERTAIN) < chances[C_INIT]
+            at_port.flags[golden.INIT] = draw_below(bits, CERTAIN) < chances[C_INIT]
             _receive(at_port, inward, slot)
             _receive(at_far, outward, slot)
             _new_heads(at_port, chances, bits)
@@ -273,7 +273,7 @@ class CreditIBLink(Stimulus):
         self._machine = credit_ib_oracle(parameters, in_rows(inputs, outputs)).machine
         self._far, self._at_far = golden.new_state(**parameters), golden.new_inputs(lanes)
         self._links = (_new_link(), _new_link())
-        self._clock, self._bits = np.zeros(1, np.int64), seeded(seed)
+        self._clock, self._bits = np.zeros(1, np.int64), seeded_rng(seed)
         self._far_rules = np.zeros(len(golden.RULES), np.int64)
         self.audit = {"overflows": 0, "leaked_blocks": 0, "audits": 0, "packets": 0, "lost": 0}
         self.applicable = frozenset(rule.name for rule in golden.RULES) - {"discarded"}

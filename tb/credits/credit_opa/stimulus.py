@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.credits import credit_opa as golden
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.engine.random_bits import draw_below, seeded_rng
 from vlane.golden.oracle.credits import CreditOPAMachine, credit_opa_oracle, put_credit_opa, run_credit_opa
 from vlane.tb.credits.credit_opa import crosses as crosses_credit_opa
 from vlane.tb.credits.credit_opa.phases import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
@@ -76,17 +76,17 @@ def _draw_division(surroundings: CreditSurroundings, bits: NDArray[np.uint64]) -
     vls = surroundings.wanted.shape[1]
     left = BUFFER
     for vl in range(vls):
-        if below(bits, 3) != 0:
-            surroundings.wanted[0, vl] = min(left, below(bits, 1 + BUFFER // vls))
+        if draw_below(bits, 3) != 0:
+            surroundings.wanted[0, vl] = min(left, draw_below(bits, 1 + BUFFER // vls))
         left -= surroundings.wanted[0, vl]
     if left < 0:
         for vl in range(vls):
             surroundings.wanted[0, vl] = BUFFER // (2 * vls)
         left = BUFFER // 2
-    surroundings.overall[0] = below(bits, left + 1)
+    surroundings.overall[0] = draw_below(bits, left + 1)
     for vl in range(vls):
-        if below(bits, 3) != 0:
-            surroundings.wanted[1, vl] = below(bits, surroundings.overall[0] + 1)
+        if draw_below(bits, 3) != 0:
+            surroundings.wanted[1, vl] = draw_below(bits, surroundings.overall[0] + 1)
 
 
 @kernel
@@ -101,10 +101,10 @@ def _program(
     regs = surroundings.regs
     vls = port.vls
     if regs[0, W_WRITE] < 0:
-        if port.regs[golden.STEP] == 0 and below(bits, CERTAIN) < chances[C_CHANGE]:
+        if port.regs[golden.STEP] == 0 and draw_below(bits, CERTAIN) < chances[C_CHANGE]:
             _draw_division(surroundings, bits)
             regs[0, W_WRITE] = 0
-        elif chances[C_CHANGE] and below(bits, 256) == 0:
+        elif chances[C_CHANGE] and draw_below(bits, 256) == 0:
             given.flags[golden.APPLY] = port.regs[golden.STEP] != 0
             given.flags[golden.ENABLE] = 1
             given.values[golden.SELECT] = 3
@@ -144,27 +144,27 @@ def _exchange(
         given.flags[golden.LTP_ARRIVED] = 1
         given.values[golden.CREDIT_IN] = surroundings.ltp[other, slot] - 1
         surroundings.ltp[other, slot] = 0
-    if below(bits, CERTAIN) < chances[C_LTP]:
+    if draw_below(bits, CERTAIN) < chances[C_LTP]:
         given.flags[golden.LTP_SENT] = 1
-        surroundings.ltp[end, slot] = 1 + golden.outgoing(state)
-    vl = below(bits, state.vls)
-    if below(bits, CERTAIN) < chances[C_FREE]:
+        surroundings.ltp[end, slot] = 1 + golden.outgoing_bits(state)
+    vl = draw_below(bits, state.vls)
+    if draw_below(bits, CERTAIN) < chances[C_FREE]:
         for _ in range(state.vls):
             if surroundings.held[other, vl] > 0:
-                units = min(surroundings.held[other, vl], 1 + below(bits, 3))
+                units = min(surroundings.held[other, vl], 1 + draw_below(bits, 3))
                 given.flags[golden.FREE] = 1
                 given.values[golden.FREED_VL], given.values[golden.FREED_BLOCKS] = vl, units
                 surroundings.held[other, vl] -= units
                 break
             vl = vl + 1 if vl + 1 < state.vls else 0
-    lane = below(bits, state.vls)
-    given.blocks[lane] = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+    lane = draw_below(bits, state.vls)
+    given.blocks[lane] = chances[C_LEAST] + draw_below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
     if regs[end, W_BUSY] > 0:
         regs[end, W_BUSY] -= 1
         return
-    lane = below(bits, state.vls)
+    lane = draw_below(bits, state.vls)
     blocks = given.blocks[lane]
-    if below(bits, CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
+    if draw_below(bits, CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
         given.flags[golden.GRANT] = 1
         given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
         surroundings.packet_vl[end, slot], surroundings.packet_blocks[end, slot] = lane, blocks
@@ -191,10 +191,10 @@ def _fill(
     for cycle in range(len(rows)):
         slot = surroundings.regs[0, W_CLOCK] % FLIGHT
         surroundings.regs[0, W_CLOCK] += 1
-        resets = below(bits, CERTAIN) < chances[C_RESET]
+        resets = draw_below(bits, CERTAIN) < chances[C_RESET]
         if wild:
             anything(port, at_port, surroundings.regs[0, W_CLOCK], bits)
-            resets = below(bits, 8192) == 0 or surroundings.regs[0, W_CLOCK] & ((4 << TURN_BITS) - 1) == 0
+            resets = draw_below(bits, 8192) == 0 or surroundings.regs[0, W_CLOCK] & ((4 << TURN_BITS) - 1) == 0
         else:
             for given in (at_port, at_far):
                 given.flags[:] = 0
@@ -202,7 +202,7 @@ def _fill(
             _exchange(port, at_port, surroundings, 0, slot, chances, bits)
             _exchange(far, at_far, surroundings, 1, slot, chances, bits)
             _program(port, at_port, surroundings, chances, bits)
-            if resets and below(bits, 2):
+            if resets and draw_below(bits, 2):
                 at_port.flags[golden.APPLY] = 1
         put_credit_opa(machine, rows[cycle], resets)
         run_credit_opa(machine, resets, expected[cycle])
@@ -267,7 +267,7 @@ class CreditOPALink(Stimulus):
         vls = parameters["vls"]
         self._machine = credit_opa_oracle(parameters, in_rows(inputs, outputs)).machine
         self._far, self._at_far = golden.new_state(**parameters), golden.new_inputs(vls)
-        self._around, self._bits = _new_surroundings(vls), seeded(seed)
+        self._around, self._bits = _new_surroundings(vls), seeded_rng(seed)
         start_far(self._far)
         _draw_division(self._around, self._bits)
         clear_surroundings(self._around)

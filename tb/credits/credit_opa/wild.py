@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from vlane.credits.credit_opa import BufferSelect
 from vlane.golden.credits import credit_opa as golden
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 
 _DEDICATED, _SHARED, _OVERALL = int(BufferSelect.DEDICATED), int(BufferSelect.SHARED), int(BufferSelect.OVERALL)
 TURN_BITS, _PROGRAMMING, _CHANGING = 10, 64, 16
@@ -20,11 +20,11 @@ def anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bits
     """Draw every input at random. In some turns few units are returned or encoded, so the counters grow large."""
     vls = len(given.blocks)
     for lane in range(vls):
-        given.blocks[lane] = below(bits, 128)
+        given.blocks[lane] = draw_below(bits, 128)
     for flag in range(len(given.flags)):
-        given.flags[flag] = below(bits, 2)
-    given.flags[golden.APPLY] = below(bits, 16) == 0
-    given.flags[golden.GRANT] = below(bits, 8) == 0
+        given.flags[flag] = draw_below(bits, 2)
+    given.flags[golden.APPLY] = draw_below(bits, 16) == 0
+    given.flags[golden.GRANT] = draw_below(bits, 8) == 0
     for value, most in (
         (golden.GRANT_VL, 32),
         (golden.GRANT_BLOCKS, 128),
@@ -35,14 +35,14 @@ def anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bits
         (golden.TO_VL, 32),
         (golden.UNITS, 4096),
     ):
-        given.values[value] = below(bits, most)
-    if below(bits, 2):
+        given.values[value] = draw_below(bits, most)
+    if draw_below(bits, 2):
         given.values[golden.UNITS] &= 255
     turn = (clock >> TURN_BITS) & 3
     if turn < 2:
         favourite = (clock >> TURN_BITS) // 4 % vls
-        given.values[golden.GRANT_VL] = below(bits, vls)
-        given.values[golden.TO_VL] = below(bits, vls)
+        given.values[golden.GRANT_VL] = draw_below(bits, vls)
+        given.values[golden.TO_VL] = draw_below(bits, vls)
         given.values[golden.FREED_VL], given.values[golden.FREED_BLOCKS] = favourite, 3
         if turn == 0:
             _let_used_grow(port, given, clock, favourite, bits)
@@ -61,31 +61,31 @@ def _let_used_grow(
     During the changes nothing is outstanding. Dedicated limits also change by small amounts.
     """
     since = clock & ((1 << TURN_BITS) - 1)
-    if (clock >> TURN_BITS) // 4 // len(given.blocks) % 2 and below(bits, 16):
+    if (clock >> TURN_BITS) // 4 // len(given.blocks) % 2 and draw_below(bits, 16):
         given.values[golden.GRANT_VL] = favourite
-    given.flags[golden.GRANT], given.flags[golden.LTP_ARRIVED] = below(bits, 2), below(bits, 8) == 0
+    given.flags[golden.GRANT], given.flags[golden.LTP_ARRIVED] = draw_below(bits, 2), draw_below(bits, 8) == 0
     given.flags[golden.APPLY] = 0 < since <= _PROGRAMMING and since % _CHANGING == 0
     if since <= _PROGRAMMING + _CHANGING:
         given.flags[golden.GRANT], given.flags[golden.ENABLE] = 0, 1
-        given.values[golden.UNITS] = below(bits, 4096 >> below(bits, 4))
-        if since > _CHANGING and below(bits, 2):  # XOR of the limit in force with 1 to 15
+        given.values[golden.UNITS] = draw_below(bits, 4096 >> draw_below(bits, 4))
+        if since > _CHANGING and draw_below(bits, 2):  # XOR of the limit in force with 1 to 15
             given.values[golden.SELECT] = _DEDICATED
             given.values[golden.UNITS] = port.dedicated[given.values[golden.TO_VL]] ^ (
-                1 + below(bits, (2 << below(bits, 4)) - 1)
+                1 + draw_below(bits, (2 << draw_below(bits, 4)) - 1)
             )
     if since == _PROGRAMMING - 2:
         given.values[golden.SELECT], given.values[golden.TO_VL] = _DEDICATED, favourite
-        given.values[golden.UNITS] |= 2048 * below(bits, 2)
+        given.values[golden.UNITS] |= 2048 * draw_below(bits, 2)
     if since == _PROGRAMMING - 1:
         given.values[golden.SELECT] = _OVERALL
-        given.values[golden.UNITS] = below(bits, 4096) if below(bits, 4) else 0
+        given.values[golden.UNITS] = draw_below(bits, 4096) if draw_below(bits, 4) else 0
 
 
 @inner
 def _let_owed_grow(given: golden.Inputs, owed: int, bits: NDArray[np.uint64]) -> None:
     """Free far more units than are returned, but return many when the owed units are a power of two."""
-    given.flags[golden.FREE], given.flags[golden.LTP_SENT] = 1, below(bits, 64) == 0
-    if owed & (owed - 1) == 0 and below(bits, 64):
+    given.flags[golden.FREE], given.flags[golden.LTP_SENT] = 1, draw_below(bits, 64) == 0
+    if owed & (owed - 1) == 0 and draw_below(bits, 64):
         given.flags[golden.FREE], given.flags[golden.LTP_SENT] = owed == 0, 1
 
 
@@ -103,17 +103,19 @@ def _change_one(
     values, heard = given.values, port.regs[golden.HEARD_LTPS]
     values[golden.CREDIT_IN] &= (3, 3, 1, 0)[heard]
     if alone:
-        given.flags[golden.GRANT] = below(bits, 64) == 0
-        given.flags[golden.ENABLE], values[golden.TO_VL] = below(bits, 32) == 0, below(bits, port.vls)
-        values[golden.SELECT] = (_DEDICATED, _SHARED, _OVERALL)[below(bits, 3)]
-        if heard == 0 and below(bits, 4):
+        given.flags[golden.GRANT] = draw_below(bits, 64) == 0
+        given.flags[golden.ENABLE], values[golden.TO_VL] = draw_below(bits, 32) == 0, draw_below(bits, port.vls)
+        values[golden.SELECT] = (_DEDICATED, _SHARED, _OVERALL)[draw_below(bits, 3)]
+        if heard == 0 and draw_below(bits, 4):
             values[golden.CREDIT_IN] = 1
-        elif heard == 1 and below(bits, 4):
+        elif heard == 1 and draw_below(bits, 4):
             values[golden.CREDIT_IN] &= 2
-    if values[golden.TO_VL] < port.vls and (alone or below(bits, 2)):
+    if values[golden.TO_VL] < port.vls and (alone or draw_below(bits, 2)):
         limit = port.dedicated[values[golden.TO_VL]]
         if values[golden.SELECT] == _SHARED:
             limit = port.shared[values[golden.TO_VL]]
         elif values[golden.SELECT] == _OVERALL:
             limit = port.regs[golden.OVERALL]
-        values[golden.UNITS] = limit ^ (1 << below(bits, 12)) if below(bits, 2) else max(0, limit - below(bits, 2))
+        values[golden.UNITS] = (
+            limit ^ (1 << draw_below(bits, 12)) if draw_below(bits, 2) else max(0, limit - draw_below(bits, 2))
+        )

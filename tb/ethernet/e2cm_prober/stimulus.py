@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlane.ethernet.e2cm_prober import FLOW_BITS, OCCUPANCY_BITS, STAMP_BITS
 from vlane.ethernet.shared import BYTES_BITS, FEEDBACK_BITS, saturation_bytes
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.ethernet import e2cm_prober as golden
 from vlane.golden.oracle.ethernet import E2CMProberMachine, e2cm_prober_oracle, run_e2cm_prober
 from vlane.tb.ethernet.e2cm_prober import crosses as crosses_e2cm_prober
@@ -69,7 +69,7 @@ class ProberPhase:
 @inner
 def _up_to_bits(bits: NDArray[np.uint64], most: int) -> int:
     """Draw a number of at most ``most`` bits. All bit lengths are equally likely."""
-    return below(bits, 1 << 1 + below(bits, most))
+    return draw_below(bits, 1 << 1 + draw_below(bits, most))
 
 
 @inner
@@ -78,41 +78,41 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: 
     made = state.made
     probe_state = made.probe[0, values[golden.FLOW]]
     gap, sent = 1 + _up_to_bits(bits, 31), _up_to_bits(bits, 22)
-    if below(bits, 2):
-        sent = made.probe_bytes + below(bits, made.probe_bytes)
-    way = below(bits, 8)
+    if draw_below(bits, 2):
+        sent = made.probe_bytes + draw_below(bits, made.probe_bytes)
+    way = draw_below(bits, 8)
     aim = min(2 * made.set_point, _MOST)
     if way < 3:
-        aim = below(bits, aim + 1)
+        aim = draw_below(bits, aim + 1)
     elif way == 3:
-        aim = min(_MOST, max(0, probe_state.occupancy + below(bits, 257) - 128))
+        aim = min(_MOST, max(0, probe_state.occupancy + draw_below(bits, 257) - 128))
     elif way == 4:
-        aim = max(0, min(_MOST, made.set_point + below(bits, 129) - 64))
+        aim = max(0, min(_MOST, made.set_point + draw_below(bits, 129) - 64))
     elif way == 5:
         aim = 0
     elif way == 6:  # the feedback is at a bound, or close to it
-        bound = made.most if below(bits, 2) else -made.most
+        bound = made.most if draw_below(bits, 2) else -made.most
         aim = (made.set_point + made.weight * probe_state.occupancy - bound) // (1 + made.weight)
-        aim = max(0, min(_MOST, aim + below(bits, 129) - 64))
+        aim = max(0, min(_MOST, aim + draw_below(bits, 129) - 64))
     else:
         aim = _up_to_bits(bits, OCCUPANCY_BITS)
-    excess = aim * gap // max(sent, 1) + below(bits, 2)
-    if below(bits, 16) == 0:
+    excess = aim * gap // max(sent, 1) + draw_below(bits, 2)
+    if draw_below(bits, 16) == 0:
         excess = _up_to_bits(bits, 22)
-    if below(bits, 16) == 0:
-        gap = (0, 1, 1 << 31, (1 << 31) - 1)[below(bits, 4)] if below(bits, 2) else below(bits, _MODULUS)
+    if draw_below(bits, 16) == 0:
+        gap = (0, 1, 1 << 31, (1 << 31) - 1)[draw_below(bits, 4)] if draw_below(bits, 2) else draw_below(bits, _MODULUS)
     values[golden.ARRIVAL] = (probe_state.arrival + gap) & _MODULUS
     delay = (
         probe_state.least + excess
-        if below(bits, 8)
+        if draw_below(bits, 8)
         else probe_state.least - min(probe_state.least, _up_to_bits(bits, 10))
     )
     if probe_state.replied == 0 and made.learned:
         delay = (1 << 12) + _up_to_bits(bits, 16)
     values[golden.STAMP] = (values[golden.ARRIVAL] - delay) & _MODULUS
     values[golden.REPORTED] = (probe_state.reported + sent) & _MODULUS
-    if below(bits, 64) == 0:  # near the wrap, so the next counts cross the highest bit, or all bits
-        values[golden.REPORTED] = (_MODULUS >> below(bits, 2)) - below(bits, 1 << 18)
+    if draw_below(bits, 64) == 0:  # near the wrap, so the next counts cross the highest bit, or all bits
+        values[golden.REPORTED] = (_MODULUS >> draw_below(bits, 2)) - draw_below(bits, 1 << 18)
 
 
 @inner
@@ -120,20 +120,26 @@ def _draw_start(state: golden.E2CMProberState, values: NDArray[np.int64], bits: 
     """Draw a frame, often one that exactly reaches the probe threshold or lacks a byte, or a probe."""
     made = state.made
     probe_state = made.probe[0, values[golden.FLOW]]
-    values[golden.PROBE] = below(bits, 8) == 0
-    values[golden.FRAME_BYTES] = below(bits, _MOST_BYTES + 1) if below(bits, 4) else 64 + below(bits, 1500)
+    values[golden.PROBE] = draw_below(bits, 8) == 0
+    values[golden.FRAME_BYTES] = (
+        draw_below(bits, _MOST_BYTES + 1) if draw_below(bits, 4) else 64 + draw_below(bits, 1500)
+    )
     lacks = made.probe_bytes - ((probe_state.sent - probe_state.probed) & _MODULUS)
-    if below(bits, 2) and 1 <= lacks <= _MOST_BYTES:
-        values[golden.FRAME_BYTES] = lacks - below(bits, 2)
+    if draw_below(bits, 2) and 1 <= lacks <= _MOST_BYTES:
+        values[golden.FRAME_BYTES] = lacks - draw_below(bits, 2)
 
 
 @inner
 def _draw_anything(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    values[golden.REPLY], values[golden.PROBE], values[golden.LIMITED] = below(bits, 2), below(bits, 2), below(bits, 2)
-    values[golden.FLOW] = below(bits, state.made.probe.shape[1])
-    values[golden.FRAME_BYTES] = below(bits, _MOST_BYTES + 1)
+    values[golden.REPLY], values[golden.PROBE], values[golden.LIMITED] = (
+        draw_below(bits, 2),
+        draw_below(bits, 2),
+        draw_below(bits, 2),
+    )
+    values[golden.FLOW] = draw_below(bits, state.made.probe.shape[1])
+    values[golden.FRAME_BYTES] = draw_below(bits, _MOST_BYTES + 1)
     for value in (golden.STAMP, golden.ARRIVAL, golden.REPORTED):
-        values[value] = below(bits, _MODULUS) + below(bits, 2)
+        values[value] = draw_below(bits, _MODULUS) + draw_below(bits, 2)
 
 
 @kernel
@@ -151,23 +157,23 @@ def _fill(
     state, values = machine.state, machine.seen
     flows = state.made.probe.shape[1]
     for cycle in range(len(rows)):
-        values[golden.ORDER] = below(bits, CERTAIN) < chances[C_ORDER]
+        values[golden.ORDER] = draw_below(bits, CERTAIN) < chances[C_ORDER]
         if wild:
             _draw_anything(state, values, bits)
         else:
-            values[golden.FLOW] = below(bits, _HOT) if below(bits, 16) else below(bits, flows)
-            values[golden.REPLY] = below(bits, CERTAIN) < chances[C_REPLY]
-            values[golden.LIMITED] = below(bits, CERTAIN) < chances[C_LIMITED]
+            values[golden.FLOW] = draw_below(bits, _HOT) if draw_below(bits, 16) else draw_below(bits, flows)
+            values[golden.REPLY] = draw_below(bits, CERTAIN) < chances[C_REPLY]
+            values[golden.LIMITED] = draw_below(bits, CERTAIN) < chances[C_LIMITED]
             _draw_start(state, values, bits)
             _draw_reply(state, values, bits)
-        values[golden.W_ENABLE] = below(bits, CERTAIN) < chances[C_WRITE]
-        values[golden.W_FLOW] = below(bits, _HOT) if below(bits, 4) else below(bits, 1 << FLOW_BITS)
-        if below(bits, 8) == 0:
+        values[golden.W_ENABLE] = draw_below(bits, CERTAIN) < chances[C_WRITE]
+        values[golden.W_FLOW] = draw_below(bits, _HOT) if draw_below(bits, 4) else draw_below(bits, 1 << FLOW_BITS)
+        if draw_below(bits, 8) == 0:
             values[golden.W_FLOW] = values[golden.FLOW]
-        values[golden.W_BASE] = (1 << 12) + _up_to_bits(bits, 16) if below(bits, 8) else below(bits, _MODULUS)
+        values[golden.W_BASE] = (1 << 12) + _up_to_bits(bits, 16) if draw_below(bits, 8) else draw_below(bits, _MODULUS)
         ready = golden.is_ready(state)
         more = _MORE_AT_ONCE if ready else 1
-        resets = below(bits, CERTAIN) < more * chances[C_RESET]
+        resets = draw_below(bits, CERTAIN) < more * chances[C_RESET]
         link[COUNT] += ready and values[golden.ORDER] != 0
         put_inputs(rows[cycle], machine.ins, resets, values)
         run_e2cm_prober(machine, resets, expected[cycle])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlane.ethernet.pause import DROP_MOST, MAX_MEMORY_BYTES
 from vlane.ethernet.shared import BYTES_BITS
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.ethernet import pause as golden
 from vlane.golden.ethernet import watermarks
 from vlane.golden.oracle.ethernet import PauseMachine, pause_oracle, run_pause
@@ -78,7 +78,7 @@ class PausePhase:
 def _aim(marks: watermarks.Watermarks, bits: NDArray[np.uint64]) -> int:
     """Return a target level: an end of the memory or a watermark."""
     input_state = marks.input[0]
-    kind = below(bits, 6)
+    kind = draw_below(bits, 6)
     if kind == 0:
         return 0
     if kind == 1:
@@ -91,9 +91,13 @@ def _length(distance: int, bits: NDArray[np.uint64]) -> int:
     """Return a frame's bytes: often exactly the distance to the target level, or one byte more or less."""
     if distance > 40_000:
         return _MOST_BYTES
-    if below(bits, 4) == 0:
-        return max(min(distance - 1 + below(bits, 3), _MOST_BYTES), 0)
-    return 64 + below(bits, max(min(distance, 1455), 1)) if below(bits, 16) else below(bits, _MOST_BYTES + 1)
+    if draw_below(bits, 4) == 0:
+        return max(min(distance - 1 + draw_below(bits, 3), _MOST_BYTES), 0)
+    return (
+        64 + draw_below(bits, max(min(distance, 1455), 1))
+        if draw_below(bits, 16)
+        else draw_below(bits, _MOST_BYTES + 1)
+    )
 
 
 @inner
@@ -101,15 +105,15 @@ def _draw_settings(state: golden.PauseState, values: NDArray[np.int64], bits: ND
     """Write the reset values, or watermarks near the level, sometimes in the wrong order or far off."""
     marks = state.marks
     level, spread = marks.input[0].level, 1 + marks.memory_bytes // 8
-    values[golden.W_ENABLE], values[golden.W_PAUSE] = 1, below(bits, 4) != 0
+    values[golden.W_ENABLE], values[golden.W_PAUSE] = 1, draw_below(bits, 4) != 0
     values[golden.W_HIGH], values[golden.W_LOW] = marks.high_bytes, marks.low_bytes
-    if below(bits, 2):
-        high = min(max(level - spread // 2 + below(bits, spread), 0), MAX_MEMORY_BYTES)
-        low = max(high - below(bits, spread), 0)
-        if below(bits, 4) == 0:
+    if draw_below(bits, 2):
+        high = min(max(level - spread // 2 + draw_below(bits, spread), 0), MAX_MEMORY_BYTES)
+        low = max(high - draw_below(bits, spread), 0)
+        if draw_below(bits, 4) == 0:
             high, low = low, high
-        if below(bits, 8) == 0:  # with one bit flipped, possibly above all levels
-            high, low = high ^ (1 << below(bits, _MARK_BITS)), low ^ (1 << below(bits, _MARK_BITS))
+        if draw_below(bits, 8) == 0:  # with one bit flipped, possibly above all levels
+            high, low = high ^ (1 << draw_below(bits, _MARK_BITS)), low ^ (1 << draw_below(bits, _MARK_BITS))
         values[golden.W_HIGH], values[golden.W_LOW] = high, low
 
 
@@ -124,17 +128,17 @@ def _draw_frames(
 ) -> None:
     """Draw arriving and leaving frames that move the level towards its target."""
     level = state.marks.input[0].level
-    if below(bits, CERTAIN) < chances[C_TURN]:
+    if draw_below(bits, CERTAIN) < chances[C_TURN]:
         link[TARGET] = _aim(state.marks, bits)
     target = state.marks.memory_bytes if full else link[TARGET]
-    rises = level < target or (level == target and below(bits, 2) == 0)
+    rises = level < target or (level == target and draw_below(bits, 2) == 0)
     distance = abs(target - level)
     arrive = chances[C_ARRIVE] if rises or full else chances[C_ARRIVE] // 4
     leave = chances[C_LEAVE] // 4 if rises else chances[C_LEAVE]
-    values[golden.ARRIVE] = below(bits, CERTAIN) < arrive
-    values[golden.LEAVE] = below(bits, CERTAIN) < leave
+    values[golden.ARRIVE] = draw_below(bits, CERTAIN) < arrive
+    values[golden.LEAVE] = draw_below(bits, CERTAIN) < leave
     values[golden.ARRIVE_BYTES], values[golden.LEAVE_BYTES] = _length(distance, bits), _length(distance, bits)
-    if below(bits, 64) != 0:
+    if draw_below(bits, 64) != 0:
         values[golden.LEAVE_BYTES] = min(values[golden.LEAVE_BYTES], level)
 
 
@@ -156,23 +160,23 @@ def _fill(
     for cycle in range(len(rows)):
         now = state.seen[golden.NOW]
         values[golden.W_ENABLE] = 0
-        wanted = watermarks.frame_due(marks, 0, now)
+        wanted = watermarks.is_pause_frame_due(marks, 0, now)
         if wild:
             values[golden.ARRIVE], values[golden.LEAVE], values[golden.SAID] = (
-                below(bits, 2),
-                below(bits, 2),
-                below(bits, 2),
+                draw_below(bits, 2),
+                draw_below(bits, 2),
+                draw_below(bits, 2),
             )
-            values[golden.ARRIVE_BYTES] = below(bits, _MOST_BYTES + 1)
-            values[golden.LEAVE_BYTES] = below(bits, _MOST_BYTES + 1)
+            values[golden.ARRIVE_BYTES] = draw_below(bits, _MOST_BYTES + 1)
+            values[golden.LEAVE_BYTES] = draw_below(bits, _MOST_BYTES + 1)
         else:
             _draw_frames(state, values, link, chances, full, bits)
-            values[golden.SAID] = below(bits, CERTAIN) < (chances[C_SAY] if wanted else chances[C_UNASKED])
+            values[golden.SAID] = draw_below(bits, CERTAIN) < (chances[C_SAY] if wanted else chances[C_UNASKED])
         drops = golden.drops_frame(state, values)
         more = _MORE_AT_ONCE if drops or wanted else 1
-        if below(bits, CERTAIN) < (_MORE_AT_ONCE if drops else 1) * chances[C_WRITE]:
+        if draw_below(bits, CERTAIN) < (_MORE_AT_ONCE if drops else 1) * chances[C_WRITE]:
             _draw_settings(state, values, bits)
-        resets = below(bits, CERTAIN) < more * chances[C_RESET]
+        resets = draw_below(bits, CERTAIN) < more * chances[C_RESET]
         link[COUNT] += values[golden.ARRIVE]
         put_inputs(rows[cycle], machine.ins, resets, values)
         run_pause(machine, resets, expected[cycle])

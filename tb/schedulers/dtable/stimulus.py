@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import draw
+from vlane.golden.engine.random_bits import draw_bits
 from vlane.golden.oracle.egress import EgressMachine
 from vlane.golden.schedulers import dtable as golden
 from vlane.golden.schedulers import dtable_line_rate as line_rate
@@ -28,7 +28,7 @@ from vlane.units import MAX_PACKET_BLOCKS
 def _draw(state: golden.State, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
     """Draw the entry that an instance with InfiniBand's tables reads."""
     if len(machine.own):
-        word = draw(surroundings.bits)
+        word = draw_bits(surroundings.bits)
         machine.own[0], machine.own[1] = word & 1, (word >> 1) & 63
 
 

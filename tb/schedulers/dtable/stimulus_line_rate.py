@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import has
+from vlane.golden.engine.bits import is_member
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.golden.oracle.egress import BEHIND, EgressMachine
 from vlane.golden.schedulers import dtable_line_rate as golden
 from vlane.tb.schedulers.rows_egress import Traffic
@@ -26,18 +26,18 @@ def _show_behind(surroundings: Surroundings, behind: NDArray[np.int64], traffic:
     chances = traffic.chances
     if traffic.wild:
         for lane in range(surroundings.data_vls):
-            behind[lane] = below(surroundings.bits, _SIZE_VALUES)
-        return draw(surroundings.bits) & every
+            behind[lane] = draw_below(surroundings.bits, _SIZE_VALUES)
+        return draw_bits(surroundings.bits) & every
     come = every
     for _ in range(chances[P_IDLE_BITS]):
-        come &= draw(surroundings.bits)
+        come &= draw_bits(surroundings.bits)
     shown = 0
     for lane in range(surroundings.data_vls):
         if behind[lane] == 0 and (come >> lane) & 1:
             behind[lane] = draw_size(surroundings, chances)
         shown |= (behind[lane] != 0) << lane
     if chances[P_STALL]:
-        shown &= draw(surroundings.bits) | draw(surroundings.bits)
+        shown &= draw_bits(surroundings.bits) | draw_bits(surroundings.bits)
     return shown
 
 
@@ -52,6 +52,6 @@ def note_behind(state: golden.State, machine: EgressMachine, surroundings: Surro
     """Make the packet behind the head that left the head of its lane, if the hint announced it."""
     behind = machine.behind_blocks
     if 0 <= lane < surroundings.data_vls:
-        if has(machine.seen[BEHIND], lane):
+        if is_member(machine.seen[BEHIND], lane):
             set_head(surroundings, lane, behind[lane])
         behind[lane] = 0

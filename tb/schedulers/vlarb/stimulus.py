@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import draw
+from vlane.golden.engine.random_bits import draw_bits
 from vlane.golden.oracle.egress import BEHIND, EgressMachine, scheduler_oracle
 from vlane.golden.schedulers import vlarb_line_rate as line_rate
 from vlane.golden.schedulers.vlarb_rules import applicable_rules
@@ -29,7 +29,7 @@ from vlane.tb.schedulers.vlarb.tables import random_tables
 def _draw(state: line_rate.State, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
     """Draw which lanes have a second packet."""
     saturated = not traffic.wild and traffic.chances[P_IDLE_BITS] == 0
-    machine.seen[BEHIND] = ((1 << surroundings.data_vls) - 1) & (-1 if saturated else draw(surroundings.bits))
+    machine.seen[BEHIND] = ((1 << surroundings.data_vls) - 1) & (-1 if saturated else draw_bits(surroundings.bits))
 
 
 DRAW[line_rate.State] = _draw

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.engine.rule import Rule
 from vlane.golden.switches.fast_switch import FastSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches
-from vlane.golden.switches.inputs import DROPPED, crosses_until
+from vlane.golden.switches.inputs import DROPPED, last_crossing_cycle
 from vlane.golden.switches.packets import NOBODY, Packet
 from vlane.switches.ib_switch import IBSwitchParameters
 from vlane.tables.sl2vl import SL_COUNT
@@ -72,7 +72,7 @@ def lane_numbers(switches: Any) -> int:
 @inner
 def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
     """Draw a packet with a random SL. The stamp is the VL."""
-    return _PASSES, below(bits, SL_COUNT), 0, lane
+    return _PASSES, draw_below(bits, SL_COUNT), 0, lane
 
 
 @inner
@@ -106,7 +106,7 @@ def count_pairs(
         if field.output == DROPPED:
             rules[DISCARDED] += 1
             continue
-        until = crosses_until(cycle, flits, ahead, switches.speed)
+        until = last_crossing_cycle(cycle, flits, ahead, switches.speed)
         rules[TWO] += 1
         rules[ALONE] += flits & 1
         rules[HALF] += flits > 2 and ahead >= flits
@@ -159,11 +159,15 @@ def was_not_full(
 def draw_map(switches: Any, surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw a row of SL2VL, occasionally for an absent port or with an absent lane."""
     ports, write = len(surroundings.tx), surroundings.written[slot]
-    beyond = 64 if below(bits, 16) == 0 else ports
-    write[W_ONE], write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond), below(bits, 8) == 0
+    beyond = 64 if draw_below(bits, 16) == 0 else ports
+    write[W_ONE], write[W_TWO], write[W_THREE] = (
+        draw_below(bits, beyond),
+        draw_below(bits, beyond),
+        draw_below(bits, 8) == 0,
+    )
     row = np.uint64(0)
     for sl in range(SL_COUNT):
-        lane = below(bits, _NUMBERS if below(bits, 16) == 0 else surroundings.up.taken.shape[1])
+        lane = draw_below(bits, _NUMBERS if draw_below(bits, 16) == 0 else surroundings.up.taken.shape[1])
         row |= np.uint64(lane) << np.uint64(4 * sl)
     surroundings.rows[slot] = row
 

@@ -12,12 +12,12 @@ from vlane.congestion.cc_marker import CCMarkerSelect
 from vlane.congestion.marking_write import MarkingWrite
 from vlane.credits.credit_starvation import StarvationSelect, StarvationWrite, starvation_element
 from vlane.golden.congestion.markers import new_markers, write_marking
-from vlane.golden.links.late_room import new_late_rooms
+from vlane.golden.links.late_room import new_late_credits
 from vlane.golden.links.remote_credit import RemoteCredit
-from vlane.golden.switches.credit_starvation import Unstarved, new_starvation, write_element, write_starvation
+from vlane.golden.switches.credit_starvation import NoStarvation, new_starvation, write_element, write_starvation
 from vlane.golden.switches.kinds import Switches, infiniband_maker
-from vlane.golden.switches.marking import Unmarked, new_marking
-from vlane.golden.switches.vl_tables import rows_apart
+from vlane.golden.switches.marking import NoMarking, new_marking
+from vlane.golden.switches.vl_tables import tables_with_row_per_input
 from vlane.switches.ib_switch import IBSwitchParameters
 from vlane.switches.switch_programs import TableWrite, congestion_write, sl2vl_writes
 from vlane.tables.sl2vl import SL_COUNT
@@ -64,7 +64,7 @@ class IBSwitchTraffic(SwitchTraffic):
         if not self._shape.switch_form.late:
             return super()._remote(ends)
         largest = (self._shape.largest,) * self._shape.data_vls
-        return new_late_rooms(self._rooms(ends), largest=largest, first_exact=ends)
+        return new_late_credits(self._rooms(ends), largest=largest, first_exact=ends)
 
     @property
     def speed(self) -> int:
@@ -73,7 +73,7 @@ class IBSwitchTraffic(SwitchTraffic):
 
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch in its state after reset."""
-        tables = rows_apart(self._vl, by_lane=False)
+        tables = tables_with_row_per_input(self._vl, by_lane=False)
         form = self._shape.switch_form
         maker = infiniband_maker(form.allocation, form.crossbar, speed=self._shape.speed)
         return maker(lanes=self._shape.data_vls, lft=lft, tables=tables)
@@ -82,7 +82,7 @@ class IBSwitchTraffic(SwitchTraffic):
         """Return the marking of ``ends`` outputs, with the settings drawn last."""
         marker = self._shape.marker
         if marker is None:
-            return Unmarked()
+            return NoMarking()
         markers = new_markers(
             ports=ends,
             maximum=(marker.maximum,) * marker.data_vls,
@@ -99,7 +99,7 @@ class IBSwitchTraffic(SwitchTraffic):
         """Return the credit starvation of ``ends`` inputs, with the settings drawn last."""
         shape = self._shape
         if not shape.starving:
-            return Unstarved()
+            return NoStarvation()
         made = new_starvation(ports=ends, maximum=(shape.maximum,) * shape.data_vls)
         for write in self._starvation:
             write_starvation(made, 0, shape.ports, write)

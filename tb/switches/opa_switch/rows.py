@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.engine.rule import Rule
 from vlane.golden.switches.packets import NOBODY, Packet
 from vlane.switches.mports import MPORT
@@ -44,7 +44,7 @@ def lane_numbers(switches: Any) -> int:
 @inner
 def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
     """Draw a packet with a random channel, which is the stamp. Its SL passes through unchanged."""
-    channel = below(bits, SC_COUNT)
+    channel = draw_below(bits, SC_COUNT)
     return _PASSES, 0, channel, channel
 
 
@@ -76,12 +76,12 @@ def count_kinds(switches: Any, surroundings: SwitchSurroundings, count: int, rul
 def draw_map(switches: Any, surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw an entry of one of the maps, occasionally of an absent map or for an absent port."""
     ports, write = len(surroundings.tx), surroundings.written[slot]
-    beyond = 64 if below(bits, 16) == 0 else ports
-    write[W_ONE] = below(bits, 8) if below(bits, 8) == 0 else _SC2SC + below(bits, 2)
-    write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond)
-    write[W_FOUR], write[W_FIVE] = below(bits, SC_COUNT), below(bits, SC_COUNT)
-    if below(bits, 16) != 0 and write[W_ONE] == _SC2VL_T:
-        write[W_FIVE] = below(bits, surroundings.up.taken.shape[1])
+    beyond = 64 if draw_below(bits, 16) == 0 else ports
+    write[W_ONE] = draw_below(bits, 8) if draw_below(bits, 8) == 0 else _SC2SC + draw_below(bits, 2)
+    write[W_TWO], write[W_THREE] = draw_below(bits, beyond), draw_below(bits, beyond)
+    write[W_FOUR], write[W_FIVE] = draw_below(bits, SC_COUNT), draw_below(bits, SC_COUNT)
+    if draw_below(bits, 16) != 0 and write[W_ONE] == _SC2VL_T:
+        write[W_FIVE] = draw_below(bits, surroundings.up.taken.shape[1])
 
 
 @inner

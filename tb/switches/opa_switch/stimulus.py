@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.links.room import new_rooms
+from vlane.golden.links.room import new_occupancy
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.switches.mports import mports_of
@@ -51,7 +51,7 @@ class OPASwitchTraffic(SwitchTraffic):
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch in its state after reset."""
         given, lanes = self.parameters, self.parameters["data_vls"]
-        rooms = new_rooms(
+        rooms = new_occupancy(
             buffers=mports_of(given["ports"]),
             blocks=given["central_blocks"],
             minimum=(given["central_minimum"],) * lanes,
