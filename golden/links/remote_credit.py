@@ -53,7 +53,7 @@ def _peak_of_limits(limits: FCPLimits) -> NDArray[np.int64]:
 
 
 @by_type({FCPLimits: _period_of_limits}, default=True)
-def fcp_period(remote: Any) -> int:
+def fcp_period(remote_credit: Any) -> int:
     """Return the period of FCPs in cycles.
 
     The period is 0 with credit returns, which need no FCPs.
@@ -62,87 +62,87 @@ def fcp_period(remote: Any) -> int:
 
 
 @by_type({FCPLimits: limits.uses_sideband}, default=True)
-def uses_sideband(remote: Any) -> bool:
+def uses_sideband(remote_credit: Any) -> bool:
     """Return whether flow-control packets use a sideband instead of the link."""
     return False
 
 
 @by_type({BufferOccupancy: room.fits, LateCredits: late.fits, FCPLimits: limits.has_credit})
-def has_credit(remote: Any, link_end: int, lane: int, blocks: int) -> bool:
+def has_credit(remote_credit: Any, link_end: int, lane: int, blocks: int) -> bool:
     """Return whether there is credit for a packet of ``blocks`` blocks."""
 
 
 @by_type({BufferOccupancy: room.missing_blocks}, default=True)
-def missing_blocks(remote: Any, link_end: int, lane: int, blocks: int) -> int:
+def missing_blocks(remote_credit: Any, link_end: int, lane: int, blocks: int) -> int:
     """Return a lower bound of the blocks that must become free before a packet has credit, or 0 if none is known."""
     return 0
 
 
 @by_type({BufferOccupancy: room.occupy, LateCredits: late.consume_credit, FCPLimits: limits.count_sent})
-def consume_credit(remote: Any, link_end: int, lane: int, blocks: int) -> None:
+def consume_credit(remote_credit: Any, link_end: int, lane: int, blocks: int) -> None:
     """Consume credit for a packet that starts."""
 
 
 @by_type({BufferOccupancy: _blocks_in_use_of_buffers, LateCredits: late.blocks_in_use, FCPLimits: limits.blocks_in_use})
-def blocks_in_use(remote: Any, link_end: int, lane: int) -> int:
+def blocks_in_use(remote_credit: Any, link_end: int, lane: int) -> int:
     """Return the blocks of a VL in use in the remote buffer, as known to the sender."""
 
 
 @by_type({BufferOccupancy: room.release, LateCredits: late.return_credit, FCPLimits: limits.count_freed})
-def count_freed_blocks(remote: Any, link_end: int, lane: int, blocks: int) -> None:
+def count_freed_blocks(remote_credit: Any, link_end: int, lane: int, blocks: int) -> None:
     """Count freed blocks: in the remote buffer with returns, in the port's own input buffer with FCPs."""
 
 
 @by_type({LateCredits: late.begin_decision, FCPLimits: limits.receive_fcps}, default=True)
-def begin_decision(remote: Any, link_end: int, cycle: int) -> None:
+def begin_decision(remote_credit: Any, link_end: int, cycle: int) -> None:
     """Apply the limits of the FCPs that are valid in a cycle, or note the cycle for late decisions."""
 
 
 @inner
-def _decides_late(remote: LateCredits) -> bool:
+def _decides_late(remote_credit: LateCredits) -> bool:
     return True
 
 
 @by_type({LateCredits: _decides_late}, default=True)
-def decides_late(remote: Any) -> bool:
+def decides_late(remote_credit: Any) -> bool:
     """Return whether switches decide from state some cycles old."""
     return False
 
 
 @by_type({LateCredits: late.credit_lag}, default=True)
-def credit_lag(remote: Any, link_end: int) -> int:
+def credit_lag(remote_credit: Any, link_end: int) -> int:
     """Return by how many cycles a sender counts returns later than an exact sender."""
     return 0
 
 
 @by_type({BufferOccupancy: _no_fcps_sent, LateCredits: late.no_fcps_sent, FCPLimits: _fcps_sent_of_limits})
-def fcps_sent(remote: Any) -> NDArray[np.int64]:
+def fcps_sent(remote_credit: Any) -> NDArray[np.int64]:
     """Return the number of flow-control packets sent, by port and VL."""
 
 
 @by_type({BufferOccupancy: _peak_of_buffers, LateCredits: late.peak_blocks_in_use, FCPLimits: _peak_of_limits})
-def peak_blocks_in_use(remote: Any) -> NDArray[np.int64]:
+def peak_blocks_in_use(remote_credit: Any) -> NDArray[np.int64]:
     """Return the maximum number of blocks in use in the remote buffers, as known to the senders, by port and VL."""
 
 
 @by_type({FCPLimits: limits.drop_fcps}, default=True)
-def drop_fcps(remote: Any, link_end: int, end_cycle: int) -> None:
+def drop_fcps(remote_credit: Any, link_end: int, end_cycle: int) -> None:
     """Mark the flow-control packets that a port sends before a cycle as lost."""
 
 
 @by_type({FCPLimits: limits.is_fcp_due}, default=True)
-def fcp_due(remote: Any, link_end: int, cycle: int) -> bool:
+def fcp_due(remote_credit: Any, link_end: int, cycle: int) -> bool:
     """Return whether an FCP of any VL is due in a cycle."""
     return False
 
 
 @by_type({FCPLimits: limits.send_fcp}, default=True)
-def send_fcp(remote: Any, link_end: int, receiving_end: int, cycle: int, flight: int) -> None:
+def send_fcp(remote_credit: Any, link_end: int, receiving_end: int, cycle: int, flight: int) -> None:
     """Send the next due FCP."""
 
 
 @by_type({BufferOccupancy: room.prefetch_occupancy}, default=True)
-def prefetch_credit(remote: Any, link_end: int) -> None:
+def prefetch_credit(remote_credit: Any, link_end: int) -> None:
     """Prefetch the credits of a sender.
 
     There is no prefetch for flow-control packets.

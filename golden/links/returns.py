@@ -144,7 +144,7 @@ def flits_moved(credit_returns: Returns, cycles: int, flits_ahead: int) -> int:
 @inner
 def begin_packet_return(
     credit_returns: Returns,
-    remote: Any,
+    remote_credit: Any,
     link_end: int,
     cycle: int,
     start_cycle: int,
@@ -163,7 +163,7 @@ def begin_packet_return(
     number = link_end * credit_returns.rows + (lane if credit_returns.rows > 1 else 0)
     row, places = credit_returns.row[number], credit_returns.packet.shape[1]
     if row.count == places:
-        _apply_row(credit_returns, remote, link_end, number, cycle)
+        _apply_row(credit_returns, remote_credit, link_end, number, cycle)
     moving = credit_returns.packet[number, (row.oldest + row.count) & (places - 1)]
     row.due = min(row.due, start_cycle)
     row.count += 1
@@ -205,14 +205,14 @@ def clear_immediate_returns(credit_returns: Returns, cycle: int) -> None:
 
 
 @inner
-def apply_returns(credit_returns: Returns, remote: Any, link_end: int, cycle: int) -> None:
+def apply_returns(credit_returns: Returns, remote_credit: Any, link_end: int, cycle: int) -> None:
     """Count the space of a port that was freed before a cycle."""
     for number in range(link_end * credit_returns.rows, (link_end + 1) * credit_returns.rows):
-        _apply_row(credit_returns, remote, link_end, number, cycle)
+        _apply_row(credit_returns, remote_credit, link_end, number, cycle)
 
 
 @inner
-def _apply_row(credit_returns: Returns, remote: Any, link_end: int, row_index: int, cycle: int) -> None:
+def _apply_row(credit_returns: Returns, remote_credit: Any, link_end: int, row_index: int, cycle: int) -> None:
     row = credit_returns.row[row_index]
     if cycle < row.due:
         return
@@ -226,7 +226,7 @@ def _apply_row(credit_returns: Returns, remote: Any, link_end: int, row_index: i
         moved = flits_moved(credit_returns, elapsed, packet.ahead)
         back = completed_blocks(moved, packet.flits, packet.blocks, credit_returns.flit_shift)
         if back != packet.given:
-            count_freed_blocks(remote, link_end, packet.lane, back - packet.given)
+            count_freed_blocks(remote_credit, link_end, packet.lane, back - packet.given)
             packet.given = back
         if moved < packet.flits:
             row.due = cycle + 1

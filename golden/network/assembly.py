@@ -204,7 +204,7 @@ def assemble(
         remote = new_late_credits(buffers.rooms(ends), largest=buffers.largest, first_exact=topology.switches << bits)
     out_ports = new_output_ports(
         buffer=_output_buffers(buffers, nic, ends, topology.switches << bits),
-        remote=remote,
+        remote_credit=remote,
         returns=returns,
         bank=bank,
         largest=buffers.largest,

@@ -159,56 +159,58 @@ def restore_switches(switches: Any, initial: Any) -> None:
 
 
 @by_type({FCPLimits: count_freed}, default=True)
-def count_returned(remote: Any, port: int, lane: int, blocks: int) -> None:
+def count_returned(remote_credit: Any, port: int, lane: int, blocks: int) -> None:
     """Add blocks that left an input buffer in the previous cycle to the port's flow-control limit."""
 
 
 @inner
-def _send_fcp(remote: FCPLimits, machine: SwitchMachine, port: int, cycle: int) -> bool:
+def _send_fcp(remote_credit: FCPLimits, machine: SwitchMachine, port: int, cycle: int) -> bool:
     outside = len(machine.switches.inputs.port) + port
     if not send_due_fcp(machine.out_ports, port, outside, cycle, 1):
         return False
-    lane = int(remote.end[port].last)
+    lane = int(remote_credit.end[port].last)
     fcp = machine.state.limit_sent[port, (cycle + 1) % RING]
-    fcp[0], fcp[1] = lane + 1, remote.limit_sent[port, lane]
+    fcp[0], fcp[1] = lane + 1, remote_credit.limit_sent[port, lane]
     return True
 
 
 @by_type({FCPLimits: _send_fcp}, default=True)
-def send_fcp(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
+def send_fcp(remote_credit: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
     """Send a due flow-control packet if the port is free and return whether one is sent."""
     return False
 
 
 @inner
 def _receive_returns(
-    remote: BufferOccupancy, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int
+    remote_credit: BufferOccupancy, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int
 ) -> None:
     received, places = machine.received_credit[port], machine.credit_in_places
     received[0] = received[1] = 0
     if vls_cross_independently(machine.switches):
         lanes = read(input_words, places, port)
-        for lane in range(remote.taken.shape[1]):
-            if remote.taken[port, lane].blocks != 0:
+        for lane in range(remote_credit.taken.shape[1]):
+            if remote_credit.taken[port, lane].blocks != 0:
                 received[0] |= lanes & 1 << lane
         received[1] = 1
         return
     blocks, lane = read(input_words, places, 2 * port), read(input_words, places, 2 * port + 1)
-    if lane < remote.taken.shape[1]:
-        received[0], received[1] = 1 << lane, min(blocks, int(remote.taken[port, lane].blocks))
+    if lane < remote_credit.taken.shape[1]:
+        received[0], received[1] = 1 << lane, min(blocks, int(remote_credit.taken[port, lane].blocks))
 
 
 @inner
-def _receive_limits(remote: FCPLimits, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int) -> None:
+def _receive_limits(
+    remote_credit: FCPLimits, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int
+) -> None:
     received, places = machine.received_credit[port], machine.credit_in_places
     valid, lane = read(input_words, places, 3 * port), read(input_words, places, 3 * port + 1)
     received[0], received[1] = -1, read(input_words, places, 3 * port + 2)
-    if valid != 0 and lane < len(remote.whole):
+    if valid != 0 and lane < len(remote_credit.whole):
         received[0] = lane
 
 
 @by_type({BufferOccupancy: _receive_returns, FCPLimits: _receive_limits})
-def receive_credit(remote: Any, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int) -> None:
+def receive_credit(remote_credit: Any, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int) -> None:
     """Store the credits that a port receives in a cycle.
 
     Returns are clamped to the blocks outstanding at its start.
@@ -216,27 +218,27 @@ def receive_credit(remote: Any, machine: SwitchMachine, input_words: NDArray[np.
 
 
 @inner
-def _apply_returns(remote: BufferOccupancy, received: Any, port: int) -> None:
+def _apply_returns(remote_credit: BufferOccupancy, received: Any, port: int) -> None:
     lanes = received[0]
     while lanes != 0:
-        release(remote, port, lowest_member(lanes), received[1])
+        release(remote_credit, port, lowest_member(lanes), received[1])
         lanes &= lanes - 1
 
 
 @inner
-def _apply_limit(remote: FCPLimits, received: Any, port: int) -> None:
+def _apply_limit(remote_credit: FCPLimits, received: Any, port: int) -> None:
     if received[0] >= 0:
-        remote.limit[port, received[0]] = received[1]
+        remote_credit.limit[port, received[0]] = received[1]
 
 
 @by_type({BufferOccupancy: _apply_returns, FCPLimits: _apply_limit})
-def apply_received_credit(remote: Any, received: Any, port: int) -> None:
+def apply_received_credit(remote_credit: Any, received: Any, port: int) -> None:
     """Apply the stored credits, from the next cycle on."""
 
 
 @inner
 def _write_returns(
-    remote: BufferOccupancy, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
+    remote_credit: BufferOccupancy, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
 ) -> None:
     returned = machine.state.back[port, slot]
     if returned[_RETURNED_LANES] == 0:
@@ -251,7 +253,7 @@ def _write_returns(
 
 @inner
 def _write_limits(
-    remote: FCPLimits, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
+    remote_credit: FCPLimits, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
 ) -> None:
     machine.state.back[port, slot, _RETURNED_LANES] = 0
     fcp = machine.state.limit_sent[port, slot]
@@ -264,7 +266,7 @@ def _write_limits(
 
 @by_type({BufferOccupancy: _write_returns, FCPLimits: _write_limits})
 def write_credit_outputs(
-    remote: Any, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
+    remote_credit: Any, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
 ) -> None:
     """Write the credits that a port sends in a cycle to the outputs."""
 

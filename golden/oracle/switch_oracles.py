@@ -211,7 +211,7 @@ def _initial_state(parameters: SwitchParameters, *, with_fcps: bool) -> tuple[Sw
     module = module_of(parameters.scheduler, of_scheduler.get("form", ""))
     out_ports = new_output_ports(
         buffer=_rooms(parameters, ends),
-        remote=_remote(parameters, ends, with_fcps=with_fcps),
+        remote_credit=_remote(parameters, ends, with_fcps=with_fcps),
         returns=new_returns(end_count=ends, rows=1, flight=1, flit_shift=0, speed=parameters.inner_flits),
         bank=new_bank(module.make_state(**of_scheduler), ends),
         largest=(parameters.largest,) * lanes,

@@ -181,7 +181,7 @@ class OutputPorts(NamedTuple):
 def new_output_ports(
     *,
     buffer: BufferOccupancy,
-    remote: RemoteCredit,
+    remote_credit: RemoteCredit,
     returns: Returns,
     bank: Bank,
     largest: tuple[int, ...],
@@ -196,7 +196,7 @@ def new_output_ports(
         head=new_records(Head, ports, lanes),
         sizes=np.zeros((2, lanes + 1), np.int64),
         buffer=buffer,
-        remote=remote,
+        remote=remote_credit,
         returns=returns,
         bank=bank,
         free_from=np.zeros(ports, np.int64),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 
-from vlane.tb.credits.proofs_room_account import RoomAccount
+from vlane.tb.credits.proofs_room_account import AdmissionModel
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import Turns, at_most_one
 from vlane.tb.tables.proofs_tables import at, constant
@@ -33,7 +33,7 @@ def _assume_starts(m: Module, remote: Any) -> None:
     ]
 
 
-class RoomProperties(Properties):
+class CreditCounterProperties(Properties):
     """Check credit counters by returned blocks against a reference model of each lane.
 
     Assumptions: no packet exceeds the largest size, at most one packet starts per cycle, and it fits. Returns are
@@ -69,7 +69,7 @@ class RoomProperties(Properties):
         m.submodules.room = r
         _assume_starts(m, r)
         owed = [Signal(10, name=f"owed_{vl}") for vl in range(r.vls)]
-        promised, room = Signal(14), RoomAccount(r.shared + r.vls * r.minimum, r.minimum, r.maximum)
+        promised, room = Signal(14), AdmissionModel(r.shared + r.vls * r.minimum, r.minimum, r.maximum)
         m.d.comb += promised.eq(room.promised(owed))
         for vl, account in enumerate(owed):
             came = Mux(r.give[vl] < account, r.give[vl], account)
@@ -88,7 +88,7 @@ class RoomProperties(Properties):
         return m
 
 
-class LimitsProperties(Properties):
+class LimitCounterProperties(Properties):
     """Check credit counters by limits against a reference model of one arbitrary lane.
 
     Assumptions: no packet exceeds the largest size, at most one packet starts per cycle, and it fits. For the property
@@ -165,7 +165,7 @@ class LimitsProperties(Properties):
         return at([values[vl] for vl in range(self.limits.vls)], self.lane)
 
 
-class TellsProperties(Properties):
+class FCPSenderProperties(Properties):
     """Check the flow-control packets of a port against a reference model of every lane: its limit, and when it is due.
 
     The only assumption is that no more blocks of a lane are freed than it holds.

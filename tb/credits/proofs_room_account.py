@@ -9,7 +9,7 @@ from amaranth.hdl import Mux, Value
 
 
 @dataclass(frozen=True, slots=True)
-class RoomAccount:
+class AdmissionModel:
     """Decide whether more blocks fit (VLB-2, VLB-3), written from the page, independently of hardware and golden.
 
     Parameters
@@ -31,9 +31,9 @@ class RoomAccount:
             found = found + self._promised(each)
         return found
 
-    def fits(self, used: Value, more: Value | int, promised: Value) -> Value:
-        """Return whether a lane that uses ``used`` blocks may use ``more``, given the blocks promised to all lanes."""
-        after = used + more
+    def fits(self, used: Value, added: Value | int, promised: Value) -> Value:
+        """Return whether a lane that uses ``used`` blocks may use ``added``, given the blocks promised to all lanes."""
+        after = used + added
         together = promised - self._promised(used) + self._promised(after)
         return (after <= self.maximum) & (together <= self.blocks)
 

@@ -28,7 +28,7 @@ from vlane.tb.machinery.cocotb_benches.cocotb_drive import setting
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.networks.carried_network import CarriedNetwork, expected_at
 from vlane.tb.networks.hardware import BAD_FLITS, DROPPED, MARKS
-from vlane.tb.networks.network import run_mixed
+from vlane.tb.networks.network import run_with_hardware
 
 _CLOCK_NS = 2
 _STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -76,8 +76,8 @@ class Golden:
             self._settled.acquire()
 
     def _run(self) -> None:
-        def run_on(net: Network, packets: Packets, end: int) -> int:
-            return run_mixed(net, packets, self.hardware, end)
+        def run_on(network: Network, packets: Packets, end_cycle: int) -> int:
+            return run_with_hardware(network, packets, self.hardware, end_cycle)
 
         try:
             self.reason, _ = run_to(self.net, new_packets(1 << 14), self.cycles, run_on, self.faults)

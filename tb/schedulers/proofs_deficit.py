@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 
-from vlane.tb.schedulers.proofs_scheduler import LANE_TURNS, STATEMENTS, SchedulerProperties, sized
+from vlane.tb.schedulers.proofs_scheduler import LANE_TURNS, STATEMENTS, SchedulerProperties, model_sizes
 from vlane.tb.tables.proofs_tables import at, constant
 from vlane.units import MAX_PACKET_BLOCKS
 
@@ -94,7 +94,7 @@ class DeficitProperties(SchedulerProperties):
 
     def _own(self, m: Module) -> None:
         s = self.scheduler
-        m.d.comb += Assume(sized(s))
+        m.d.comb += Assume(model_sizes(s))
         self.lane_turns(m)
         self._activity(m)
         self.entries = self.table(m)

@@ -20,7 +20,7 @@ MEMORY_STATEMENTS = {
 """Properties of any one entry of a list in memory."""
 
 
-class KeptEntry(Elaboratable):
+class WatchedEntry(Elaboratable):
     """Follow an arbitrary entry of either bank from its write until picked.
 
     Parameters

@@ -107,16 +107,19 @@ class FollowedEntry:
         self.claim(m, "wait-in-walk", picks + ahead <= most_ahead, when=followed)
         self.claim(m, "wait-in-walk", moves + ahead + pulls <= most_moves, when=followed)
 
-    def _kept(self, m: Module, which: str, followed: Signal) -> Signal:
+    def _kept(self, m: Module, entry_name: str, followed: Signal) -> Signal:
         """Return a free choice that stays constant while an entry is followed."""
-        given = self.choice[which]
-        kept, chosen = Signal.like(given, name=f"kept_{which}_{self.name}"), self._signal(given.shape(), which)
+        given = self.choice[entry_name]
+        kept, chosen = (
+            Signal.like(given, name=f"kept_{entry_name}_{self.name}"),
+            self._signal(given.shape(), entry_name),
+        )
         m.d.comb += chosen.eq(Mux(followed, kept, given))
         m.d.sync += kept.eq(chosen)
         return chosen
 
-    def _signal(self, shape: Any, what: str) -> Signal:
-        return Signal(shape, name=f"{what}_{self.name}")
+    def _signal(self, shape: Any, purpose: str) -> Signal:
+        return Signal(shape, name=f"{purpose}_{self.name}")
 
 
 def _count(bits: Value) -> Value:

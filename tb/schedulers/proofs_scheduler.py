@@ -10,7 +10,7 @@ from vlane.egress import ListCode
 from vlane.schedulers.vlarb import VL15
 from vlane.schedulers.writes import ScheduleSelect
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
-from vlane.tb.tables.proofs_tables import at, constant, opened
+from vlane.tb.tables.proofs_tables import at, constant, with_test_ports
 
 STATEMENTS = {
     "vl15-first": "VL15 is granted exactly when its head can be sent, so no data lane is granted then.",
@@ -36,7 +36,7 @@ LANE_TURNS = {
 """Additional properties of schedulers in which a requester may change its offered lane until it sends."""
 
 
-def sized(scheduler: Any) -> Value:
+def model_sizes(scheduler: Any) -> Value:
     """Return whether every head that can be sent has 1 to 66 blocks."""
     able = scheduler.heads.request & scheduler.heads.fits
     blocks = scheduler.heads.blocks
@@ -88,7 +88,7 @@ class SchedulerProperties(Properties):
     def elaborate(self, _platform: object) -> Module:
         m, claim = self.m, self.claim
         s = self.scheduler
-        m.submodules.scheduler = self.module = opened(s)
+        m.submodules.scheduler = self.module = with_test_ports(s)
         able = Signal(s.lanes)
         vl15_able = able[s.data_vls] if s.vl15 else Value.cast(0)
         m.d.comb += able.eq(s.heads.request & s.heads.fits)

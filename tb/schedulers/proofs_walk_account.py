@@ -13,7 +13,7 @@ ROW = 8
 """Entries per row."""
 
 
-class WalkAccount:
+class WalkModel:
     """Reference model of a walk, driven by the walk's inputs (rules VLALR-1 to VLALR-5).
 
     Parameters
@@ -52,9 +52,9 @@ class WalkAccount:
         self.entries = [self.signal(size, f"entry_{i}") for i in index]
         self.serves = [self.signal(walk.data_vls, f"serves_{i}") for i in index]
 
-    def signal(self, shape: Any, what: str, *, init: int = 0) -> Signal:
+    def signal(self, shape: Any, purpose: str, *, init: int = 0) -> Signal:
         """Return a signal named after the walk."""
-        return Signal(shape, name=f"{what}_{self.name}", init=init)
+        return Signal(shape, name=f"{purpose}_{self.name}", init=init)
 
     def entry(self, index: Value) -> Value:
         """Return an entry of the active list as written: lane, then weight."""

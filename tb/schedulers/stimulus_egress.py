@@ -1,4 +1,4 @@
-"""Stimulus of an egress scheduler: surroundings, tables written through the program port, statistics."""
+"""Stimulus of an egress scheduler: environment, tables written through the program port, statistics."""
 
 from __future__ import annotations
 
@@ -17,13 +17,21 @@ from vlane.tb.by_name import crosses
 from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
+from vlane.tb.schedulers.queue_environment import (
+    T_LEFT_OUT,
+    T_NOW,
+    T_TABLE,
+    T_WRITE,
+    clear_queues,
+    count_waiting,
+    new_environment,
+)
 from vlane.tb.schedulers.rows_egress import Tables, Traffic, fill
-from vlane.tb.schedulers.surroundings import T_LEFT_OUT, T_NOW, T_TABLE, T_WRITE, clear, count_waiting, new_surroundings
-from vlane.tb.schedulers.traffic import Phase, new_statistics, varied
+from vlane.tb.schedulers.traffic import Phase, new_statistics, varied_phases
 
 
 class EgressStimulus(Stimulus):
-    """A golden scheduler with its surroundings.
+    """A golden scheduler with its environment.
 
     Parameters
     ----------
@@ -50,7 +58,7 @@ class EgressStimulus(Stimulus):
             )
         self._machine = oracle.machine
         self.statistics = [new_statistics() for _ in phases]
-        self._around = new_surroundings(oracle.machine, seed)
+        self._around = new_environment(oracle.machine, seed)
         self._tables = Tables(writes, np.ascontiguousarray(oracle.machine.ins[SELECT : WEIGHT + 1, 1]))
 
     @property
@@ -65,12 +73,12 @@ class EgressStimulus(Stimulus):
 
     def _enter(self, index: int) -> None:
         """Restart the waits of a phase. After a wild phase, remove forbidden packets from the queues."""
-        surroundings = self._around
-        surroundings.since[:] = surroundings.regs[T_NOW]
+        environment = self._around
+        environment.since[:] = environment.regs[T_NOW]
         if index and self.phases[index - 1].wild:
-            clear(surroundings)
+            clear_queues(environment)
         if self.phases[index].table >= 0:
-            surroundings.regs[T_WRITE], surroundings.regs[T_TABLE], surroundings.regs[T_LEFT_OUT] = (
+            environment.regs[T_WRITE], environment.regs[T_TABLE], environment.regs[T_LEFT_OUT] = (
                 0,
                 self.phases[index].table,
                 0,
@@ -183,7 +191,7 @@ def scheduled(
     stimulus = EgressStimulus(
         scheduler_oracle(name, parameters, in_rows(inputs, outputs)),
         writes=np.array(programs, np.int64).reshape(len(programs), -1, 4),
-        phases=phases or cut(varied(range(len(programs)), each), cycles),
+        phases=phases or cut(varied_phases(range(len(programs)), each), cycles),
         seed=seed,
     )
     stimulus.applicable = frozenset() if writes else applicable

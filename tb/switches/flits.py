@@ -31,35 +31,35 @@ def header_of(sl: int, dlid: int, pktlen: int) -> int:
 
 
 @inner
-def on_lane(header: int, lane: int) -> Any:
+def header_with_vl(header: int, lane: int) -> Any:
     """Return a header with its VL, as an unsigned number."""
     return np.uint64(header) | (np.uint64(lane) << _VL)
 
 
 @inner
-def on_channel(header: int, channel: int) -> Any:
+def header_with_channel(header: int, channel: int) -> Any:
     """Return a header with its channel in Omni-Path's form, as an unsigned number."""
-    return on_lane(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)
+    return header_with_vl(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)
 
 
 @inner
-def _payload(number: int, place: int, word: int) -> int:
+def _payload(packet_number: int, flit_index: int, word: int) -> int:
     """Return the payload of a flit's word. Packets, flits and words have different payloads."""
-    mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
+    mixed = (packet_number * 0x9E3779B1 + flit_index * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
     return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
 
 
 @inner
-def flit_word(number: int, place: int, word: int) -> Any:
+def flit_word(packet_number: int, flit_index: int, word: int) -> Any:
     """Return a word of a flit, with the packet's number in its top bits."""
-    return np.uint64(_payload(number, place, word)) | np.uint64(number & 15) << np.uint64(60)
+    return np.uint64(_payload(packet_number, flit_index, word)) | np.uint64(packet_number & 15) << np.uint64(60)
 
 
 @inner
-def first_word(number: int, word: int) -> Any:
+def first_word(packet_number: int, word: int) -> Any:
     """Return a word of a packet's first flit. Every eighth packet has a CNP's opcode."""
-    value = flit_word(number, 0, word)
-    return value & _NO_OPCODE | _OPCODE if number & 7 == 5 else value
+    value = flit_word(packet_number, 0, word)
+    return value & _NO_OPCODE | _OPCODE if packet_number & 7 == 5 else value
 
 
 @inner

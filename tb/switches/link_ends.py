@@ -19,13 +19,13 @@ from vlane.tb.machinery.cocotb_benches.cocotb_drive import setting, start
 _CYCLES, _DRAIN, _READY = 3000, 1500, 0.9
 
 
-class Kind(Protocol):
+class SwitchKind(Protocol):
     """Properties of one kind of switch: headers, map to lanes, blocks per return, several VLs per return."""
 
     blocks: int
     vls_apart: bool
 
-    def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
+    def header(self, destination_header: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
         """Return a header to send on a lane, from one with destination and size."""
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
@@ -44,7 +44,7 @@ class Packet(NamedTuple):
     flits: tuple[int, ...]
 
 
-class Room:
+class CreditCounters:
     """Credit counters of a sender: a minimum and a maximum per lane."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -61,9 +61,9 @@ class Room:
 class Sender:
     """Drive ``rx`` of a port with random packets, and read ``returned``: blocks and VL, or one bit per VL."""
 
-    def __init__(self, dut: Any, kind: Kind, port: int, settings: dict[str, Any], source: random.Random) -> None:
+    def __init__(self, dut: Any, kind: SwitchKind, port: int, settings: dict[str, Any], source: random.Random) -> None:
         self.dut, self.kind, self.port, self.settings, self.source = dut, kind, port, settings, source
-        self.room, self.left = Room(settings), deque[tuple[int, int, int, int]]()
+        self.room, self.left = CreditCounters(settings), deque[tuple[int, int, int, int]]()
         self.sent: list[Packet] = []
         self.on = True
 
@@ -104,9 +104,9 @@ class Sender:
 class Receiver:
     """Watch ``tx`` of a port, return credits after random delays, and collect packets."""
 
-    def __init__(self, dut: Any, kind: Kind, port: int, settings: dict[str, Any], source: random.Random) -> None:
+    def __init__(self, dut: Any, kind: SwitchKind, port: int, settings: dict[str, Any], source: random.Random) -> None:
         self.dut, self.kind, self.port, self.source = dut, kind, port, source
-        self.room, self.held = Room(settings), [0] * settings["data_vls"]
+        self.room, self.held = CreditCounters(settings), [0] * settings["data_vls"]
         self.open: list[int] = []
         self.got: list[tuple[int, ...]] = []
 
@@ -154,7 +154,7 @@ class Receiver:
             self.open = []
 
 
-async def delivers(dut: Any, kind: Kind) -> None:
+async def delivers(dut: Any, kind: SwitchKind) -> None:
     """Check that every packet leaves once, in order and unchanged except for its stamp, without overflows."""
     settings = setting()["parameters"]
     ports, lanes, lids = settings["ports"], settings["data_vls"], settings["lids"]
@@ -187,7 +187,7 @@ async def _run(dut: Any, senders: list[Sender], receivers: list[Receiver], sourc
         await FallingEdge(dut.clk)
 
 
-def _check_received(port: int, receiver: Receiver, sent: list[Packet], kind: Kind, lanes: int) -> None:
+def _check_received(port: int, receiver: Receiver, sent: list[Packet], kind: SwitchKind, lanes: int) -> None:
     """Compare received packets with those sent: in order for each (sender, incoming lane, outgoing lane)."""
     expected: dict[tuple[int, int, int], deque[tuple[int, ...]]] = {}
     for packet in sent:

@@ -30,7 +30,7 @@ from vlane.schedulers.registry import SCHEDULERS
 from vlane.switches.switch_programs import TableWrite, lft_writes, schedule_writes, top_write
 from vlane.tables.lft import UNASSIGNED
 from vlane.tb.by_name import stimulus
-from vlane.tb.machinery.native.crosses import Happened
+from vlane.tb.machinery.native.crosses import EventLog
 from vlane.tb.machinery.native.packing import elements, put_writes
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus
@@ -38,7 +38,7 @@ from vlane.tb.switches.marking_writes import MARKING_PROGRAM
 from vlane.tb.switches.phases_switch import SwitchPhase
 from vlane.tb.switches.rows_switch import fill_rows
 from vlane.tb.switches.starvation_rows import STARVATION_PROGRAM
-from vlane.tb.switches.surroundings_switch import (
+from vlane.tb.switches.switch_environment import (
     CLOCK,
     GAPS,
     MARKED,
@@ -50,9 +50,9 @@ from vlane.tb.switches.surroundings_switch import (
     TOLD,
     TOO_LARGE,
     WITHHELD,
+    OutgoingFlit,
     Sender,
-    Shown,
-    SwitchSurroundings,
+    SwitchEnvironment,
 )
 from vlane.tb.switches.table_writes import apply_write, route_lids
 
@@ -123,7 +123,7 @@ class SwitchTraffic(Stimulus):
         )
         self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
         self._started = 0
-        self._around = self._surroundings([[]] * ports)
+        self._around = self._environment([[]] * ports)
         self._boot: list[TableWrite] = []
         has_more_room = self.parameters["maximum"] > self.parameters["largest"]
         others = ((TOLD, self._credit.by_fcps), (GAPS, self.pauses), (TOO_LARGE, has_more_room))
@@ -176,7 +176,7 @@ class SwitchTraffic(Stimulus):
         """Number of packets that entered links so far."""
         return self._started + int(self._around.regs[STARTS])
 
-    def _surroundings(self, tables: list[list[Write]]) -> SwitchSurroundings:
+    def _environment(self, tables: list[list[Write]]) -> SwitchEnvironment:
         """Return golden after reset, with the tables that the memories contain and each output's scheduler table."""
         given = self.parameters
         ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
@@ -191,7 +191,7 @@ class SwitchTraffic(Stimulus):
             set_port_state(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
         out_ports = new_output_ports(
             buffer=self._rooms(ends),
-            remote=remote,
+            remote_credit=remote,
             bank=bank,
             returns=new_returns(end_count=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
             largest=(given["largest"],) * lanes,
@@ -199,7 +199,7 @@ class SwitchTraffic(Stimulus):
             starvation=self.make_starvation(ends),
         )
         pool = ports * (2 * given["blocks"] + 4) + self.packets_inside
-        return SwitchSurroundings(
+        return SwitchEnvironment(
             switches=switches,
             out_ports=out_ports,
             remote=remote,
@@ -211,7 +211,7 @@ class SwitchTraffic(Stimulus):
             sending=new_records(Sender, ports),
             header=np.zeros(pool, np.int64),
             number=np.zeros(pool, np.int64),
-            tx=new_records(Shown, ports, RING),
+            tx=new_records(OutgoingFlit, ports, RING),
             back=np.zeros((ports, RING, 2), np.int64),
             left=np.zeros((ports, 2), np.int64),
             full=np.zeros((ports, 4), np.int64),
@@ -271,7 +271,7 @@ class SwitchTraffic(Stimulus):
             self._lft[1:] = [1 + source.randrange(ports) for _ in range(1, given["lids"])]
             self._boot += lft_writes(self._lft) + self.draw_maps()
         self._boot += [{}] * (self.phases[index].settle - len(self._boot))
-        self._around = self._surroundings(tables)
+        self._around = self._environment(tables)
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SwitchPhase = self.phases[index]
@@ -302,7 +302,7 @@ class SwitchTraffic(Stimulus):
                 rows[part],
                 expected[part],
                 rules,
-                Happened(self.happened.before, self.happened.words[part]),
+                EventLog(self.happened.before, self.happened.words[part]),
             )
         put_writes(self._inputs, self._boot[:boot_rows], rows[:boot_rows])
         del self._boot[:boot_rows]

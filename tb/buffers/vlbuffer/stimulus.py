@@ -14,7 +14,7 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import draw_below, draw_bits, seeded_rng
 from vlane.golden.oracle.buffer import BufferMachine, buffer_cycle, buffer_oracle, put_buffer
 from vlane.tb.buffers.vlbuffer import crosses as crosses_vlbuffer
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import in_rows, pieces, put
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
@@ -56,7 +56,7 @@ class BufferPhase:
     name: str = ""
 
 
-class BufferSurroundings(NamedTuple):
+class BufferEnvironment(NamedTuple):
     """State of the traffic around the buffer.
 
     Parameters
@@ -73,96 +73,96 @@ class BufferSurroundings(NamedTuple):
 
 @kernel
 def _ports(
-    machine: BufferMachine, surroundings: BufferSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]
+    machine: BufferMachine, environment: BufferEnvironment, chances: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> tuple[int, int]:
     """Choose each port's actions within the contract, and return the reservation (lane, flits)."""
     state, vls = machine.state, machine.vls
-    reserved_vl, flits = draw_below(bits, vls), 0
-    if draw_below(bits, _CERTAIN) < chances[C_RESERVE]:
-        flits = 1 + draw_below(bits, state.mtu_flits)
-        if draw_below(bits, 3) == 0:
+    reserved_vl, flits = draw_below(rng, vls), 0
+    if draw_below(rng, _CERTAIN) < chances[C_RESERVE]:
+        flits = 1 + draw_below(rng, state.mtu_flits)
+        if draw_below(rng, 3) == 0:
             flits = 1
-        if draw_below(bits, 16) == 0:
-            flits |= 1 << draw_below(bits, _RESERVE_BITS)  # refused sizes must exercise every bit
+        if draw_below(rng, 16) == 0:
+            flits |= 1 << draw_below(rng, _RESERVE_BITS)  # refused sizes must exercise every bit
         if golden.fits(state, reserved_vl, flits):
-            surroundings.owed[reserved_vl] += flits
+            environment.owed[reserved_vl] += flits
     for port in range(len(machine.write_vl)):
         vl = machine.write_vl[port]
         taken = port == 1 and machine.write_vl[0] == vl
-        if surroundings.owed[vl] == 0 or taken or draw_below(bits, 16) == 0:
-            vl = draw_below(bits, vls)
+        if environment.owed[vl] == 0 or taken or draw_below(rng, 16) == 0:
+            vl = draw_below(rng, vls)
             for _ in range(vls):
-                if surroundings.owed[vl] != 0 and not (port == 1 and machine.write_vl[0] == vl):
+                if environment.owed[vl] != 0 and not (port == 1 and machine.write_vl[0] == vl):
                     break
                 vl = vl + 1 if vl + 1 < vls else 0
             machine.write_vl[port] = vl
             taken = port == 1 and machine.write_vl[0] == vl
         count = 0
-        if not taken and draw_below(bits, _CERTAIN) < chances[C_WRITE]:
-            count = min(surroundings.owed[vl], 1 + draw_below(bits, state.write_flits))
+        if not taken and draw_below(rng, _CERTAIN) < chances[C_WRITE]:
+            count = min(environment.owed[vl], 1 + draw_below(rng, state.write_flits))
         machine.write_count[port] = count
-        surroundings.owed[vl] -= count
+        environment.owed[vl] -= count
     for port in range(len(machine.read_vl)):
-        if draw_below(bits, _CERTAIN) < chances[C_STAY]:
-            machine.read_vl[port] = draw_below(bits, vls)
+        if draw_below(rng, _CERTAIN) < chances[C_STAY]:
+            machine.read_vl[port] = draw_below(rng, vls)
         other = port == 1 and machine.read_vl[0] == machine.read_vl[1]
-        reads = draw_below(bits, _CERTAIN) < chances[C_READ] and (not other or draw_below(bits, 4) == 0)
-        machine.read_count[port] = draw_below(bits, state.read_flits + 1) if reads else 0
+        reads = draw_below(rng, _CERTAIN) < chances[C_READ] and (not other or draw_below(rng, 4) == 0)
+        machine.read_count[port] = draw_below(rng, state.read_flits + 1) if reads else 0
     return reserved_vl, flits
 
 
 @inner
 def _put_flit(
-    rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], first: int, count: int, flit: int
+    rows: NDArray[np.uint64], cycle: int, port_positions: NDArray[np.int64], first: int, count: int, flit: int
 ) -> None:
     """Put a flit in pieces, each of them another function of the bits that golden holds."""
     for piece in range(count):
         put(
             rows,
             cycle,
-            where,
+            port_positions,
             first + piece,
-            (flit ^ (flit >> piece if piece else 0)) & ((1 << where[first + piece, 2]) - 1),
+            (flit ^ (flit >> piece if piece else 0)) & ((1 << port_positions[first + piece, 2]) - 1),
         )
 
 
 @kernel
 def _fill(
     machine: BufferMachine,
-    surroundings: BufferSurroundings,
+    environment: BufferEnvironment,
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     data_mask: int,
     pieces_each: int,
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     data: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, vls = machine.state, machine.vls
     for cycle in range(len(rows)):
-        resets = draw_bits(bits) & 0xFFFF < chances[C_RESET]
+        resets = draw_bits(rng) & 0xFFFF < chances[C_RESET]
         if wild:
-            vl, flits = draw_below(bits, 32), draw_below(bits, 4) * draw_below(bits, state.mtu_flits + 3)
-            resets = draw_below(bits, 512) == 0
+            vl, flits = draw_below(rng, 32), draw_below(rng, 4) * draw_below(rng, state.mtu_flits + 3)
+            resets = draw_below(rng, 512) == 0
             for port in range(len(machine.write_vl)):
-                machine.write_vl[port] = draw_below(bits, 32 if draw_below(bits, 4) == 0 else vls)
-                machine.write_count[port] = draw_below(bits, 4)
+                machine.write_vl[port] = draw_below(rng, 32 if draw_below(rng, 4) == 0 else vls)
+                machine.write_count[port] = draw_below(rng, 4)
             for port in range(len(machine.read_vl)):
-                machine.read_vl[port] = draw_below(bits, 32 if draw_below(bits, 4) == 0 else vls)
-                machine.read_count[port] = draw_below(bits, 4)
+                machine.read_vl[port] = draw_below(rng, 32 if draw_below(rng, 4) == 0 else vls)
+                machine.read_count[port] = draw_below(rng, 4)
         else:
-            vl, flits = _ports(machine, surroundings, chances, bits)
+            vl, flits = _ports(machine, environment, chances, rng)
         put_buffer(machine, rows[cycle], resets, vl, flits)
         for flit in range(len(machine.write_vl) * state.write_flits):
-            _put_flit(rows, cycle, data, flit * pieces_each, pieces_each, draw_bits(bits) & data_mask)
+            _put_flit(rows, cycle, data, flit * pieces_each, pieces_each, draw_bits(rng) & data_mask)
         buffer_cycle(machine, rows[cycle], expected[cycle])
-        note_rules(happened, machine.rules, cycle)
-        surroundings.moved[0] += machine.write_count.sum()
+        log_rules(event_log, machine.rules, cycle)
+        environment.moved[0] += machine.write_count.sum()
         if resets:
-            surroundings.owed[:] = 0
+            environment.owed[:] = 0
 
 
 class BufferTraffic(Stimulus):
@@ -196,7 +196,7 @@ class BufferTraffic(Stimulus):
             pieces(inputs, "write_data", flits, _FLIT_BITS),
             -(-parameters["data_bits"] // _FLIT_BITS),
         )
-        self._around = BufferSurroundings(np.zeros(parameters["vls"], np.int64), np.zeros(1, np.int64))
+        self._around = BufferEnvironment(np.zeros(parameters["vls"], np.int64), np.zeros(1, np.int64))
         self._mask = (1 << min(_FLIT_BITS, parameters["data_bits"])) - 1
         self._bits = seeded_rng(seed)
         self.applicable = applicable(parameters)

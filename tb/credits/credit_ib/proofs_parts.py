@@ -106,7 +106,9 @@ class FCPRoundRobinProperties(Properties):
         self.claim(m, "freed", held == limit)
         self.claim(m, "freed", offer.limit == limit, when=offer.found & (offer.vl == self.lane))
         off = Value.cast(0)
-        claim_offer(self.claim, m, offer, rules, self.lane, limit=limit, shown=off, may=~off, offered=offer.found)
+        claim_offer(
+            self.claim, m, offer, rules, self.lane, limit=limit, visible_limit=off, may=~off, offered=offer.found
+        )
         self._told(m, limit)
         return m
 

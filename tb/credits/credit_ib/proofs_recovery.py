@@ -100,7 +100,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         self.claim(m, "abr-corrected", since <= period + 2 * PROMPT, when=self.was_calm & ~corrected)
         return corrected, self.calm & far.returned[0]
 
-    def _recovery(self, m: Module, since: Value, corrected: Value, shown: Value) -> None:
+    def _recovery(self, m: Module, since: Value, corrected: Value, visible_limit: Value) -> None:
         """Claim that the sender's credit equals the receiver's free blocks again, in time."""
         near, far, back, period = self.near, self.far, self.back, self.near.parameters.fcp_period
         over, waited = Signal(name="receiver_due"), Signal(range(8 * PROMPT), name="receiver_waited")
@@ -126,7 +126,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         self.claim(m, "recovered", self.credit + self.flying + not_told == far.room[0], when=recovered)
         self.claim(m, "recovered", self.was_calm & corrected & (fresh | ~back.fcp), when=recovered)
 
-        with m.If(shown | (corrected & (far.fcp_timer == period - 1))):
+        with m.If(visible_limit | (corrected & (far.fcp_timer == period - 1))):
             m.d.sync += over.eq(1)
         with m.If(over):
             m.d.sync += waited.eq(waited + ~waited.all())

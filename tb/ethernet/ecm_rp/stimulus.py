@@ -17,7 +17,7 @@ from vlane.golden.ethernet import ecm_rp as golden
 from vlane.golden.oracle.ethernet import ECMRPMachine, ecm_rp_oracle, run_ecm_rp
 from vlane.tb.ethernet.ecm_rp import crosses as crosses_ecm_rp
 from vlane.tb.ethernet.ethernet_stimulus import COUNT, EthernetStimulus
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
@@ -70,34 +70,34 @@ class SourcePhase:
 
 @inner
 def _draw_order(
-    state: golden.ECMRPState, values: NDArray[np.int64], chances: NDArray[np.int64], bits: NDArray[np.uint64]
+    state: golden.ECMRPState, values: NDArray[np.int64], chances: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> None:
     """Draw an order, mostly for a few flows. Positive feedback mostly comes from the sender that lowered the rate."""
     made = state.made
     flows = made.flow.shape[1]
-    values[golden.FLOW] = draw_below(bits, _HOT) if draw_below(bits, 16) else draw_below(bits, flows)
+    values[golden.FLOW] = draw_below(rng, _HOT) if draw_below(rng, 16) else draw_below(rng, flows)
     flow_state = made.flow[0, values[golden.FLOW]]
-    values[golden.ASK] = draw_below(bits, CERTAIN) < chances[C_ASK]
+    values[golden.ASK] = draw_below(rng, CERTAIN) < chances[C_ASK]
     values[golden.FRAME_BYTES] = (
-        draw_below(bits, made.bucket // TOKENS_PER_BYTE + 1) if draw_below(bits, 8) else draw_below(bits, _MOST_BYTES)
+        draw_below(rng, made.bucket // TOKENS_PER_BYTE + 1) if draw_below(rng, 8) else draw_below(rng, _MOST_BYTES)
     )
-    if draw_below(bits, 2) == 0:  # the largest frame for which the current tokens suffice, or one byte more
+    if draw_below(rng, 2) == 0:  # the largest frame for which the current tokens suffice, or one byte more
         passed = max(state.kept[golden.NOW] - flow_state.last, 0)
         there = min(made.bucket, flow_state.tokens + passed * flow_state.rate)
-        values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (draw_below(bits, 4) != 0))
-    kind = draw_below(bits, CERTAIN)
+        values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (draw_below(rng, 4) != 0))
+    kind = draw_below(rng, CERTAIN)
     if kind < chances[C_STOP]:
         values[golden.NOTICE] = _STOP
     elif kind < chances[C_STOP] + chances[C_DRIFT]:
         values[golden.NOTICE] = _DRIFT
     else:
-        values[golden.NOTICE] = _PROBE if draw_below(bits, 2) else _POINT
-    values[golden.CPID] = 1 + draw_below(bits, 2) if draw_below(bits, 8) else draw_below(bits, _CPIDS)
-    size = draw_below(bits, (2, 64, 700, _FEEDBACKS // 2)[draw_below(bits, 4)])
+        values[golden.NOTICE] = _PROBE if draw_below(rng, 2) else _POINT
+    values[golden.CPID] = 1 + draw_below(rng, 2) if draw_below(rng, 8) else draw_below(rng, _CPIDS)
+    size = draw_below(rng, (2, 64, 700, _FEEDBACKS // 2)[draw_below(rng, 4)])
     values[golden.FEEDBACK] = -1 - size
-    if draw_below(bits, CERTAIN) < chances[C_RISE]:
+    if draw_below(rng, CERTAIN) < chances[C_RISE]:
         values[golden.FEEDBACK] = size
-        if draw_below(bits, 4) and flow_state.limited != 0:
+        if draw_below(rng, 4) and flow_state.limited != 0:
             values[golden.NOTICE] = flow_state.probe if values[golden.NOTICE] <= _PROBE else values[golden.NOTICE]
             values[golden.CPID] = flow_state.cpid
 
@@ -108,29 +108,29 @@ def _fill(
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, values = machine.state, machine.seen
     for cycle in range(len(rows)):
-        values[golden.ORDER] = draw_below(bits, CERTAIN) < chances[C_ORDER]
+        values[golden.ORDER] = draw_below(rng, CERTAIN) < chances[C_ORDER]
         if wild:
-            values[golden.ASK], values[golden.FLOW] = draw_below(bits, 2), draw_below(bits, state.made.flow.shape[1])
-            values[golden.FRAME_BYTES], values[golden.NOTICE] = draw_below(bits, _MOST_BYTES + 1), draw_below(bits, 4)
-            values[golden.CPID] = draw_below(bits, 4)
-            values[golden.FEEDBACK] = draw_below(bits, _FEEDBACKS) - _FEEDBACKS // 2
+            values[golden.ASK], values[golden.FLOW] = draw_below(rng, 2), draw_below(rng, state.made.flow.shape[1])
+            values[golden.FRAME_BYTES], values[golden.NOTICE] = draw_below(rng, _MOST_BYTES + 1), draw_below(rng, 4)
+            values[golden.CPID] = draw_below(rng, 4)
+            values[golden.FEEDBACK] = draw_below(rng, _FEEDBACKS) - _FEEDBACKS // 2
         else:
-            _draw_order(state, values, chances, bits)
+            _draw_order(state, values, chances, rng)
         ready = golden.is_ready(state)
         more = _MORE_AT_ONCE if ready else 1
-        resets = draw_below(bits, CERTAIN) < more * chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
         link[COUNT] += ready and values[golden.ORDER] != 0
         put_inputs(rows[cycle], machine.ins, resets, values)
         run_ecm_rp(machine, resets, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
 
 
 class ECMRPSource(EthernetStimulus):

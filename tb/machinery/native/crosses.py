@@ -20,7 +20,7 @@ Truths = NDArray[np.bool_]
 """Whether an event occurred, by cycle of a batch."""
 
 
-class Happened(NamedTuple):
+class EventLog(NamedTuple):
     """Rules that occurred in each cycle.
 
     Parameters
@@ -35,7 +35,7 @@ class Happened(NamedTuple):
     words: NDArray[np.uint64]
 
 
-def room_for(rules: int, cycles: int) -> Happened:
+def new_event_log(rules: int, cycles: int) -> EventLog:
     """Return a record of ``rules`` rules for ``cycles`` cycles.
 
     Raises
@@ -45,17 +45,17 @@ def room_for(rules: int, cycles: int) -> Happened:
     """
     if rules > WORD_BITS:
         raise ValueError(f"a block has {rules} rules; at most {WORD_BITS} fit into a word")
-    return Happened(np.zeros(rules, np.int64), np.zeros(cycles, np.uint64))
+    return EventLog(np.zeros(rules, np.int64), np.zeros(cycles, np.uint64))
 
 
 @inner
-def note_rules(happened: Happened, rules: NDArray[np.int64], cycle: int) -> None:
+def log_rules(event_log: EventLog, rule_counts: NDArray[np.int64], cycle: int) -> None:
     """Record which rules' counts rose in a cycle."""
     word = np.uint64(0)
-    for rule in range(len(rules)):
-        word |= np.uint64(rules[rule] != happened.before[rule]) << np.uint64(rule)
-        happened.before[rule] = rules[rule]
-    happened.words[cycle] = word
+    for rule in range(len(rule_counts)):
+        word |= np.uint64(rule_counts[rule] != event_log.before[rule]) << np.uint64(rule)
+        event_log.before[rule] = rule_counts[rule]
+    event_log.words[cycle] = word
 
 
 class Cycles:
@@ -78,9 +78,9 @@ class Cycles:
         self.phase = ""
         """Name of the batch's phase."""
 
-    def show(self, rows: Words, expected: Words, happened: NDArray[np.uint64], phase: str) -> None:
+    def show(self, rows: Words, expected: Words, event_words: NDArray[np.uint64], phase: str) -> None:
         """Switch to another batch."""
-        self._rows, self._expected, self._happened, self.phase = rows, expected, happened, phase
+        self._rows, self._expected, self._happened, self.phase = rows, expected, event_words, phase
         self._known.clear()
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -165,12 +165,12 @@ def without(crosses: Iterable[Cross], *names: str) -> tuple[Cross, ...]:
 
 
 @kernel
-def _spread_rules(happened: NDArray[np.uint64], bits: NDArray[np.int64], truths: NDArray[np.bool_]) -> None:
+def _spread_rules(event_words: NDArray[np.uint64], bits: NDArray[np.int64], truths: NDArray[np.bool_]) -> None:
     """Write whether each rule occurred in each cycle, one row per rule."""
     for row in range(len(bits)):
         bit = np.uint64(bits[row])
-        for cycle in range(len(happened)):
-            truths[row, cycle] = (happened[cycle] >> bit) & np.uint64(1) != np.uint64(0)
+        for cycle in range(len(event_words)):
+            truths[row, cycle] = (event_words[cycle] >> bit) & np.uint64(1) != np.uint64(0)
 
 
 @kernel
@@ -265,14 +265,14 @@ class Crosses:
         self._tame = _Group(self.crosses, rules)
         self._wild = _Group([cross for cross in self.crosses if cross.wild], rules)
 
-    def count(self, rows: Words, expected: Words, happened: NDArray[np.uint64], *, phase: str, wild: bool) -> None:
+    def count(self, rows: Words, expected: Words, event_words: NDArray[np.uint64], *, phase: str, wild: bool) -> None:
         """Count the crosses of a batch, all of one phase."""
         group, cycles = self._wild if wild else self._tame, len(rows)
         if not len(group.members):
             return
-        self._cycles.show(rows, expected, happened, phase)
+        self._cycles.show(rows, expected, event_words, phase)
         truths = group.truths(cycles)
-        _spread_rules(happened, group.bits, truths)
+        _spread_rules(event_words, group.bits, truths)
         for row, name in enumerate(group.events, len(group.rules)):
             truths[row, :cycles] = self._events[name](self._cycles)
         _count_together(truths, cycles, group.members, group.counts)

@@ -76,19 +76,19 @@ def pieces(layout: Mapping[str, Field], name: str, count: int, most_bits: int) -
 
 
 @kernel
-def put(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int, value: int) -> None:
+def put(rows: NDArray[np.uint64], cycle: int, port_positions: NDArray[np.int64], port: int, value: int) -> None:
     """Write a port or element into a row of zeros. The call may be skipped for a value of 0."""
     if value != 0:
-        word, shift = where[port, 0], where[port, 1]
+        word, shift = port_positions[port, 0], port_positions[port, 1]
         rows[cycle, word] |= np.uint64(value) << np.uint64(shift)
-        if shift + where[port, 2] > _WORD_BITS:
+        if shift + port_positions[port, 2] > _WORD_BITS:
             rows[cycle, word + 1] |= np.uint64(value) >> np.uint64(_WORD_BITS - shift)
 
 
 @inner
-def get(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int) -> Any:
+def get(rows: NDArray[np.uint64], cycle: int, port_positions: NDArray[np.int64], port: int) -> Any:
     """Return a port or element of a row, as an unsigned 64-bit number."""
-    word, shift, bits = where[port, 0], where[port, 1], where[port, 2]
+    word, shift, bits = port_positions[port, 0], port_positions[port, 1], port_positions[port, 2]
     value = rows[cycle, word] >> np.uint64(shift)
     if shift + bits > _WORD_BITS:
         value |= rows[cycle, word + 1] << np.uint64(_WORD_BITS - shift)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.rule import Rule
-from vlane.tb.machinery.native.crosses import Cross, Crosses, Event, Happened, room_for
+from vlane.tb.machinery.native.crosses import Cross, Crosses, Event, EventLog, new_event_log
 from vlane.tb.machinery.native.rows import Field, Words
 
 Layout = Mapping[str, Field]
@@ -81,7 +81,7 @@ class Stimulus(ABC):
         self._phase, self._done = 0, 0
         self.crosses: Crosses | None = None
         self.judged_from_cycles = JUDGED_FROM_CYCLES
-        self.happened: Happened = room_for(len(rules), 0)
+        self.happened: EventLog = new_event_log(len(rules), 0)
 
     def watch(
         self,
@@ -138,7 +138,7 @@ class Stimulus(ABC):
         count = min(len(rows), phase.cycles - self._done)
         counts = self._apart if phase.wild else self._counts
         if len(self.happened.words) < count:
-            self.happened = room_for(len(counts), len(rows))
+            self.happened = new_event_log(len(counts), len(rows))
         np.copyto(self.happened.before, counts)
         self._run(self._phase, rows[:count], expected[:count], counts)
         if self.crosses is not None:

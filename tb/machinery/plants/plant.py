@@ -46,7 +46,7 @@ class Plant:
     cycles: int = 20_000
 
 
-def planted(source: str, line: str, instead: str) -> str:
+def with_planted_line(source: str, line: str, instead: str) -> str:
     """Return a source with one line replaced.
 
     Raises
@@ -93,4 +93,4 @@ class _Loader(SourceFileLoader):
         """Return the compiled code of the changed module, bypassing Python's bytecode cache."""
         path = self.get_filename(fullname)
         text = self.get_data(path).decode()
-        return compile(planted(text, *self.change), path, "exec")
+        return compile(with_planted_line(text, *self.change), path, "exec")

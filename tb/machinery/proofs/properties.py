@@ -71,7 +71,7 @@ class Claims:
         m.d.comb += Assume(~broken, PAST + label)
 
 
-class Gathered:
+class MergedClaims:
     """Claims of equal parts: all claims of one source line become one claim, whose premise is the union.
 
     Otherwise a proof would look for hundreds of premises, one for each place of each buffer.

@@ -17,18 +17,18 @@ from vlane.schedulers.writes import ScheduleSelect, Write, entry_writes
 from vlane.tb.machinery.native.stimulus import Layout
 from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step
 from vlane.tb.schedulers.dtable.stimulus_line_rate import draw_behind, note_behind
+from vlane.tb.schedulers.queue_environment import QueueEnvironment
 from vlane.tb.schedulers.rows_egress import DRAW, NOTE, Traffic
 from vlane.tb.schedulers.stimulus_egress import EgressStimulus, applicable_turn_rules, scheduled
-from vlane.tb.schedulers.surroundings import Surroundings
 from vlane.tb.schedulers.traffic import Phase
 from vlane.units import MAX_PACKET_BLOCKS
 
 
 @inner
-def _draw(state: golden.State, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
+def _draw(state: golden.State, machine: EgressMachine, environment: QueueEnvironment, traffic: Traffic) -> None:
     """Draw the entry that an instance with InfiniBand's tables reads."""
     if len(machine.own):
-        word = draw_bits(surroundings.bits)
+        word = draw_bits(environment.bits)
         machine.own[0], machine.own[1] = word & 1, (word >> 1) & 63
 
 

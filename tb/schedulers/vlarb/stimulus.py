@@ -17,19 +17,19 @@ from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
 from vlane.schedulers.writes import ListSelect, Write
 from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.stimulus import Layout, cut
+from vlane.tb.schedulers.queue_environment import P_IDLE_BITS, QueueEnvironment
 from vlane.tb.schedulers.rows_egress import DRAW, Traffic
 from vlane.tb.schedulers.stimulus_egress import EgressStimulus, watch
-from vlane.tb.schedulers.surroundings import P_IDLE_BITS, Surroundings
 from vlane.tb.schedulers.traffic import Phase
 from vlane.tb.schedulers.vlarb.qualification import qualification
 from vlane.tb.schedulers.vlarb.tables import random_tables
 
 
 @inner
-def _draw(state: line_rate.State, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
+def _draw(state: line_rate.State, machine: EgressMachine, environment: QueueEnvironment, traffic: Traffic) -> None:
     """Draw which lanes have a second packet."""
     saturated = not traffic.wild and traffic.chances[P_IDLE_BITS] == 0
-    machine.seen[BEHIND] = ((1 << surroundings.data_vls) - 1) & (-1 if saturated else draw_bits(surroundings.bits))
+    machine.seen[BEHIND] = ((1 << environment.data_vls) - 1) & (-1 if saturated else draw_bits(environment.bits))
 
 
 DRAW[line_rate.State] = _draw

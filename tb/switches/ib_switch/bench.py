@@ -24,9 +24,9 @@ class InfiniBand:
         parameters = IBSwitchParameters(**setting()["parameters"])
         self.vls_apart, self.blocks = parameters.switch_form.vls_apart, parameters.inner_flits
 
-    def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
+    def header(self, destination_header: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
         """Return a header with a random SL."""
-        return to._replace(vl=lane, sl=source.randrange(16))
+        return destination_header._replace(vl=lane, sl=source.randrange(16))
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
         """Return the header with the outgoing VL, and the VL."""

@@ -23,11 +23,11 @@ from vlane.switches.switch_programs import TableWrite, congestion_write, sl2vl_w
 from vlane.tables.sl2vl import SL_COUNT
 from vlane.tb.machinery.native.stimulus import Layout, cut
 from vlane.tb.switches.ib_switch import crosses as crosses_ib_switch
-from vlane.tb.switches.ib_switch.rows import RULES, rules_shown
+from vlane.tb.switches.ib_switch.rows import RULES, reachable_rules
 from vlane.tb.switches.phases_switch import full_round, switch_phases
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
-from vlane.tb.switches.surroundings_switch import MARKED, SETTINGS, STARVATION, WITHHELD
-from vlane.tb.switches.surroundings_switch import RULES as SHARED
+from vlane.tb.switches.switch_environment import MARKED, SETTINGS, STARVATION, WITHHELD
+from vlane.tb.switches.switch_environment import RULES as SHARED
 
 PROGRAM = tuple(f"sl2vl__{name}" for name in ("enable", "every_input", "input", "output", "row"))
 """Inputs of SL2VL's program port, in the order of a row."""
@@ -50,7 +50,7 @@ class IBSwitchTraffic(SwitchTraffic):
         super().__init__(parameters, **traffic)
         self.applicable |= {SHARED[MARKED].name, SHARED[SETTINGS].name} if self._shape.marking else set()
         self.applicable |= {SHARED[WITHHELD].name, SHARED[STARVATION].name} if self._shape.starving else set()
-        self.applicable -= {rule.name for rule in RULES} - rules_shown(self._shape)
+        self.applicable -= {rule.name for rule in RULES} - reachable_rules(self._shape)
 
     @property
     def packets_inside(self) -> int:

@@ -28,11 +28,11 @@ class OmniPath:
     blocks = 3
     vls_apart = False
 
-    def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:  # noqa: ARG002 - the header does not contain the lane
+    def header(self, destination_header: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:  # noqa: ARG002 - the header does not contain the lane
         """Return a header with a random channel and a random one of 32 service levels."""
         sl = source.randrange(32)
         vl, reserved = channel_bits(source.randrange(_SENT), sl)
-        return to._replace(vl=vl, reserved=reserved, sl=sl & 15)
+        return destination_header._replace(vl=vl, reserved=reserved, sl=sl & 15)
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
         """Return the header with its outgoing channel, and the lane."""

@@ -1,4 +1,4 @@
-"""Surroundings of a golden switch in a bench, and the rules that a run counts."""
+"""Environment of a golden switch in a bench, and the rules that a run counts."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Sender:
     stamp: Int64
 
 
-class Shown:
+class OutgoingFlit:
     """Flit that an output shows in a cycle.
 
     Parameters
@@ -120,8 +120,8 @@ class Shown:
     fecn: Int64
 
 
-class SwitchSurroundings(NamedTuple):
-    """Golden switch and its surroundings.
+class SwitchEnvironment(NamedTuple):
+    """Golden switch and its environment.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class SwitchSurroundings(NamedTuple):
     sending: Records[Sender]
     header: NDArray[np.int64]
     number: NDArray[np.int64]
-    tx: Records[Shown]
+    tx: Records[OutgoingFlit]
     back: NDArray[np.int64]
     left: NDArray[np.int64]
     full: NDArray[np.int64]
