@@ -281,7 +281,7 @@ def _make_infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, c
     )
 
 
-def _make_round_robin_trunks(topology: Topology, routes: Any, central: Buffers, **faster: int) -> Switches:
+def _make_round_robin(topology: Topology, routes: Any, central: Buffers, **faster: int) -> Switches:
     return _make_infiniband(infiniband_maker("turns", "multiplexed", **faster), topology, routes, central)
 
 
@@ -295,7 +295,7 @@ def _make_omni_path(maker: Callable[..., Switches], topology: Topology, routes: 
 
 _MAKERS: dict[tuple[str, str, str], Callable[..., Switches]] = {
     **{(INFINIBAND.name, *words): partial(_make_infiniband, maker) for words, maker in INFINIBAND_MAKERS.items()},
-    (INFINIBAND.name, "turns", "multiplexed"): _make_round_robin_trunks,
+    (INFINIBAND.name, "turns", "multiplexed"): _make_round_robin,
     (OMNI_PATH.name, "turns", "multiplexed"): partial(_make_omni_path, new_opa_switches),
     (OMNI_PATH.name, "turns", "flits"): partial(_make_omni_path, new_opa_flit_switches),
 }

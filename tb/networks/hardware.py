@@ -69,7 +69,7 @@ class LeavingPacket:
 
 
 class Hardware(NamedTuple):
-    """Switches in hardware.
+    """Hardware switches of a network: device addresses, port positions, rows, and packets at the ports.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def new_hardware(
     outs: NDArray[np.int64],
     row_words: tuple[int, int],
 ) -> Hardware:
-    """Return switches whose ports are idle. ``row_words`` are the words of their input and output rows."""
+    """Return idle hardware switches. ``row_words`` is the (input, output) length of a row in 64-bit words."""
     switches, places = len(device), len(device) * ports
     place = np.full(ends, -1, np.int64)
     for number, begin in enumerate(first):
@@ -166,12 +166,12 @@ def new_hardware(
 
 @inner
 def layout_of(network: Network, hardware: Hardware) -> RowLayout:
-    """Return the layout of a switch's rows."""
+    """Return the layout of a switch's input and output rows."""
     return RowLayout(hardware.ports, hardware.words, credit_fields(network.out_ports.remote, network.switches))
 
 
 def store_table_write(inputs: Layout, write: TableWrite, writes: Words, write_index: int, _: Network) -> None:
-    """Store a table write in a switch's row of ``writes``, to be applied from the next cycle on."""
+    """Encode a table write into row ``write_index`` of ``writes``, which takes effect in the next cycle."""
     row = writes[write_index : write_index + 1]
     row[:] = 0
     put_writes(inputs, [write], row)

@@ -78,14 +78,16 @@ class DeficitProperties(SchedulerProperties):
         return [*super().ports(), self.entry]
 
     def state(self) -> Value:
+        """Return the registers that only a decision may change."""
         t = self.scheduler.turns
         return Cat(t.pointer, t.turn, t.accumulated, t.deficit)
 
     def disturbed(self) -> Value:
+        """Return whether the banks are exchanged in this cycle, which also changes these registers."""
         return self.exchange
 
     def table(self, m: Module) -> list[tuple[Value, Value]]:
-        """Return requester and weight of each entry, claimed to be the written values, and drive ``exchange``."""
+        """Return (requester, weight) of each entry, claimed to be the written values, and drive ``exchange``."""
         raise NotImplementedError
 
     def most_accumulated(self) -> int:

@@ -21,7 +21,7 @@ MEMORY_STATEMENTS = {
 
 
 class WatchedEntry(Elaboratable):
-    """Follow an arbitrary entry of either bank from its write until picked.
+    """Follow an arbitrary entry of either bank from its write until the walk picks it.
 
     Parameters
     ----------

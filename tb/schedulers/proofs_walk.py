@@ -36,7 +36,7 @@ WALK_STATEMENTS = {
 
 
 class WalkClaims:
-    """Claim that the registers of a walk equal the reference model's.
+    """Compare the registers of a walk with those of its reference model.
 
     Parameters
     ----------

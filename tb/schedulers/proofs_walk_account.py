@@ -53,19 +53,19 @@ class WalkModel:
         self.serves = [self.signal(walk.data_vls, f"serves_{i}") for i in index]
 
     def signal(self, shape: Any, purpose: str, *, init: int = 0) -> Signal:
-        """Return a signal named after the walk."""
+        """Create a signal whose name is the walk's name and ``purpose``."""
         return Signal(shape, name=f"{purpose}_{self.name}", init=init)
 
     def entry(self, index: Value) -> Value:
-        """Return an entry of the active list as written: lane, then weight."""
+        """Return (lane, weight) of an entry of the active list, as written."""
         return Array(self.entries)[index]
 
     def vl(self, index: Value) -> Value:
-        """Return the lane of an entry as written."""
+        """Return the lane that an entry was written with."""
         return self.entry(index)[: self.lane_bits]
 
     def weight(self, index: Value) -> Value:
-        """Return the weight of an entry as written."""
+        """Return the weight that an entry was written with."""
         return self.entry(index)[self.lane_bits :]
 
     def able(self, index: Value) -> Value:
@@ -73,14 +73,14 @@ class WalkModel:
         return (Array(self.serves)[index] & self.walk.able_before).any()
 
     def named(self, row: int) -> Value:
-        """Return the lanes named by a row's entries with a weight."""
+        """Return the bit mask of the lanes that a row's entries with a weight name."""
         lanes: Value = Value.cast(0)
         for place in range(ROW):
             lanes = lanes | self.serves[ROW * row + place]
         return lanes
 
     def follow(self, m: Module) -> None:
-        """Add the model to a module."""
+        """Add the model of the walk to a module, to run in step with the walk."""
         walk = self.walk
         for i, (entry, serves) in enumerate(zip(self.entries, self.serves, strict=True)):
             if i < walk.entries:

@@ -79,7 +79,7 @@ def new_environment(machine: EgressMachine, seed: int) -> QueueEnvironment:
 
 
 def clear_queues(environment: QueueEnvironment) -> None:
-    """Empty the queues, so that no forbidden packet is left."""
+    """Empty the queues, for example after a phase with packets that the contract forbids."""
     environment.regs[T_REQUEST], environment.regs[T_FITS], environment.regs[T_BUSY] = (
         0,
         (1 << environment.lanes) - 1,
@@ -91,7 +91,7 @@ def clear_queues(environment: QueueEnvironment) -> None:
 
 @inner
 def draw_size(environment: QueueEnvironment, chances: NDArray[np.int64]) -> int:
-    """Draw the size of a packet."""
+    """Draw a packet size in blocks, within the bounds of the phase."""
     if draw_below(environment.bits, CERTAIN) < chances[P_EXTREMES]:
         return 1 if draw_below(environment.bits, 2) else MAX_PACKET_BLOCKS
     return chances[P_LEAST] + draw_below(environment.bits, chances[P_MOST] - chances[P_LEAST] + 1)
@@ -99,7 +99,7 @@ def draw_size(environment: QueueEnvironment, chances: NDArray[np.int64]) -> int:
 
 @inner
 def set_head(environment: QueueEnvironment, lane: int, blocks: int) -> None:
-    """Put a packet at the head of a lane."""
+    """Put a packet of ``blocks`` blocks at the head of an empty lane."""
     environment.since[lane] = environment.regs[T_NOW]
     environment.blocks[lane] = blocks
     environment.regs[T_REQUEST] |= 1 << lane
@@ -140,9 +140,9 @@ def drive_cycle(
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     writes: NDArray[np.int64],
     field_bits: NDArray[np.int64],
-    heads: NDArray[np.int64],
+    inputs: NDArray[np.int64],
 ) -> None:
-    """Draw the inputs of a cycle into ``heads``. The sizes stay in ``around``.
+    """Draw the inputs of a cycle into ``inputs``, and the sizes of the heads into ``environment.blocks``.
 
     ``writes`` contains the tables, (tables, writes, 4 fields); ``field_bits`` the widths of the fields.
     """
@@ -150,31 +150,31 @@ def drive_cycle(
     chance = draw_bits(environment.bits)
     regs[T_CHANCE] = chance
     for port in range(ENABLE, INPUTS):
-        heads[port] = 0
+        inputs[port] = 0
     if wild:
         every = (1 << environment.lanes) - 1
         regs[T_REQUEST], regs[T_FITS] = draw_bits(environment.bits) & every, draw_bits(environment.bits) & every
         for lane in range(environment.lanes):
             environment.blocks[lane] = draw_below(environment.bits, 1 << _BLOCK_BITS)
         word = draw_bits(environment.bits)
-        heads[ENABLE] = word & 1
-        heads[SWAP] = (word >> 1) & 15 == 0
-        heads[RST] = (word >> 5) & 0xFF == 0
-        heads[READY], heads[HOLD] = chance & 3 != 0, (chance >> 3) & 7 == 0
+        inputs[ENABLE] = word & 1
+        inputs[SWAP] = (word >> 1) & 15 == 0
+        inputs[RST] = (word >> 5) & 0xFF == 0
+        inputs[READY], inputs[HOLD] = chance & 3 != 0, (chance >> 3) & 7 == 0
         for field in range(4):
-            heads[SELECT + field] = draw_bits(environment.bits) & ((1 << field_bits[field]) - 1)
+            inputs[SELECT + field] = draw_bits(environment.bits) & ((1 << field_bits[field]) - 1)
     else:
         _draw_arrivals(environment, chances)
         at = regs[T_WRITE]
         if 0 <= at < writes.shape[1]:
-            heads[ENABLE] = (chance >> 40) & regs[T_LEFT_OUT] == 0
+            inputs[ENABLE] = (chance >> 40) & regs[T_LEFT_OUT] == 0
             for field in range(4):
-                heads[SELECT + field] = writes[regs[T_TABLE], at, field] & ((1 << field_bits[field]) - 1)
-        heads[SWAP] = at == writes.shape[1]
-        heads[RST] = (chance >> 24) & 0xFFFF < chances[P_RESET]
-        heads[HOLD] = (chance >> 8) & 0xFF < chances[P_HOLD]
-        heads[READY] = regs[T_BUSY] == 0 if chances[P_PACED] else chance & 0xFF < chances[P_READY]
-    heads[REQUEST], heads[FITS] = regs[T_REQUEST], regs[T_FITS]
+                inputs[SELECT + field] = writes[regs[T_TABLE], at, field] & ((1 << field_bits[field]) - 1)
+        inputs[SWAP] = at == writes.shape[1]
+        inputs[RST] = (chance >> 24) & 0xFFFF < chances[P_RESET]
+        inputs[HOLD] = (chance >> 8) & 0xFF < chances[P_HOLD]
+        inputs[READY] = regs[T_BUSY] == 0 if chances[P_PACED] else chance & 0xFF < chances[P_READY]
+    inputs[REQUEST], inputs[FITS] = regs[T_REQUEST], regs[T_FITS]
 
 
 @kernel
@@ -182,16 +182,16 @@ def apply_grant(
     environment: QueueEnvironment,
     chances: NDArray[np.int64],
     tables: int,
-    heads: NDArray[np.int64],
+    inputs: NDArray[np.int64],
     lane: int,
     source: int,
     stats: Statistics,
 ) -> None:
-    """Update the environment after a cycle: start the granted packet, advance time and programming."""
+    """Remove the granted packet, update statistics, and advance time and programming by a cycle."""
     regs = environment.regs
     if regs[T_BUSY] > 0:
         regs[T_BUSY] -= 1
-    if lane >= 0 and heads[READY] != 0:
+    if lane >= 0 and inputs[READY] != 0:
         vl = vl_of(environment.data_vls, environment.lanes, lane)
         stats.decisions[0] += 1
         stats.packets[vl, source] += 1
@@ -201,24 +201,24 @@ def apply_grant(
         regs[T_REQUEST] &= ~(1 << lane)
     regs[T_NOW] += 1
     if regs[T_WRITE] >= 0:
-        regs[T_WRITE] = -1 if heads[SWAP] != 0 else regs[T_WRITE] + 1
+        regs[T_WRITE] = -1 if inputs[SWAP] != 0 else regs[T_WRITE] + 1
     elif (regs[T_CHANCE] >> 16) & 0xFF < chances[P_REWRITE]:
         regs[T_WRITE], regs[T_TABLE] = 0, draw_below(environment.bits, tables)
-        _remove_head(environment)
-    if heads[RST] != 0:
+        _draw_skipped_writes(environment)
+    if inputs[RST] != 0:
         regs[T_WRITE] = 0
-        _remove_head(environment)
+        _draw_skipped_writes(environment)
 
 
 @inner
-def _remove_head(environment: QueueEnvironment) -> None:
+def _draw_skipped_writes(environment: QueueEnvironment) -> None:
     """Draw the share of a table's writes to skip: none, a half, three quarters or seven eighths."""
     environment.regs[T_LEFT_OUT] = (1 << ((environment.regs[T_CHANCE] >> 43) & 3)) - 1
 
 
 @kernel
 def count_waiting(environment: QueueEnvironment, stats: Statistics) -> None:
-    """Include the heads that are still waiting in the longest waits."""
+    """Update ``longest_wait`` with the waits of heads that have not been granted."""
     for lane in range(environment.lanes):
         if (environment.regs[T_REQUEST] >> lane) & 1:
             vl = vl_of(environment.data_vls, environment.lanes, lane)

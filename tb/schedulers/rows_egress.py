@@ -21,7 +21,7 @@ from vlane.tb.schedulers.traffic import Statistics
 
 
 class Tables(NamedTuple):
-    """Tables to be programmed.
+    """Tables that phases program into the scheduler.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Tables(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """The traffic of a phase.
+    """Settings of the traffic of a phase.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ NOTE: dict[type, Callable[..., None]] = {}
 
 @by_type(DRAW, default=True)
 def draw_specific_inputs(state: Any, machine: EgressMachine, environment: QueueEnvironment, traffic: Traffic) -> None:
-    """Draw the inputs that not every scheduler has, into ``machine``. The common inputs are drawn before."""
+    """Draw the inputs that only this scheduler has into ``machine``, after the common inputs."""
 
 
 @by_type(NOTE, default=True)
 def record_grant(state: Any, machine: EgressMachine, environment: QueueEnvironment, lane: int) -> None:
-    """Complete a cycle, in which the packet of ``lane`` started (``NO_LANE``: none)."""
+    """Update the state of the specific inputs after a cycle that started a packet of ``lane``, ``NO_LANE`` for none."""
 
 
 @kernel
@@ -81,10 +81,10 @@ def fill(
     Parameters
     ----------
     machine : EgressMachine
-        Oracle of any scheduler; changed in place, as are the environment.
+        Oracle of any scheduler; changed in place, as is the environment.
     rows, expected : array of uint64, (cycles, words)
         Rows to fill.
-    event_log : Happened
+    event_log : EventLog
         Record of the rules of each cycle, filled.
     stats : Statistics
         Statistics of the service that each lane received, updated.

@@ -31,7 +31,7 @@ from vlane.tb.schedulers.traffic import Phase, new_statistics, varied_phases
 
 
 class EgressStimulus(Stimulus):
-    """A golden scheduler with its environment.
+    """Stimulus of an egress scheduler: its oracle, the queues and the link, and tables to program.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class EgressStimulus(Stimulus):
 def applicable_rules(
     rules: Sequence[Rule], parameters: Mapping[str, Any], *, never: Collection[str] = ()
 ) -> frozenset[str]:
-    """Return the rules that some table can reach: all but ``never``, and without VL15's if the instance has no VL15."""
+    """Return the rules that some table can reach: all except ``never``, and those of VL15 only with VL15."""
     return frozenset(
         rule.name for rule in rules if rule.name not in never and (parameters["vl15"] or rule.name != "vl15_first")
     )
@@ -201,7 +201,7 @@ def scheduled(
 
 
 def watch(stimulus: Stimulus, name: str, parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout) -> None:
-    """Make a stimulus with random tables count the crosses of its scheduler."""
+    """Count the crosses of the scheduler during a stimulus with random tables."""
     module = crosses(name)
     stimulus.watch(
         module.crosses(parameters),
@@ -213,7 +213,7 @@ def watch(stimulus: Stimulus, name: str, parameters: Mapping[str, Any], *, input
 
 
 def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list[Write]:
-    """Return the writes of a random map, or nothing without a map."""
+    """Return the writes of a random lane-to-requester map, or no writes for a scheduler without a map."""
     if not requesters:
         return []
     most = source.choice((requesters, requesters, min(2, requesters), 32))

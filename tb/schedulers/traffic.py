@@ -63,7 +63,7 @@ class Phase:
 
 
 def varied_phases(tables: Iterable[int], cycles_each: int) -> list[Phase]:
-    """Return phases with every kind of traffic for each table, eight times ``cycles_each`` cycles per table."""
+    """Return phases of every kind of traffic for each table, 8 * ``cycles_each`` cycles per table."""
     phases = []
     for table in tables:
         phases += [
@@ -109,7 +109,7 @@ class Statistics(NamedTuple):
 
 
 def new_statistics() -> Statistics:
-    """Return statistics that are all 0."""
+    """Return zeroed statistics."""
     shape = (LANES, 4)
     return Statistics(
         np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(1, np.int64)

@@ -88,7 +88,7 @@ def _start_after_credit(ports: int, credit_in: str, blocks: str) -> Event:
 
 
 def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
-    """Return the events of an instance that are not rules."""
+    """Return the named conditions on the ports of a switch from which crosses are formed, in addition to the rules."""
     ports, lanes = parameters["ports"], parameters["data_vls"]
     by_fcp = CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
     credit_in, credit_out, blocks = ("hears", "says", "valid") if by_fcp else ("heard", "returned", "blocks")
@@ -114,7 +114,7 @@ def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
 
 
 def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses phase x cause x lane, and cause x size."""
+    """Return the crosses of packet drops: (phase, cause, lane) and (cause, packet size)."""
     found: tuple[Cross, ...] = ()
     for phase, causes in _DROPPING.items():
         for cause in causes:
@@ -127,7 +127,7 @@ def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
 
 
 def shared() -> tuple[Cross, ...]:
-    """Return the crosses that both kinds share."""
+    """Return the crosses that the InfiniBand and the Omni-Path switch share."""
     found = together(
         "table_written x granted",
         "table_written x started",

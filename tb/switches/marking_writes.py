@@ -50,7 +50,7 @@ _SIZES = _VALID - 1
 
 @inner
 def draw_marking(environment: SwitchEnvironment, slot: int, rng: NDArray[np.uint64]) -> None:
-    """Draw a write of settings, occasionally an element of an absent output, or arbitrary values."""
+    """Draw a write of congestion settings. A few writes address an absent output or have arbitrary values."""
     write, ports = environment.written[slot], len(environment.tx)
     write[W_KIND], write[W_ONE] = WRITES_MARKING, draw_below(rng, _SELECTS)
     write[W_TWO] = draw_below(rng, 1 << PORT_BITS) if draw_below(rng, 16) == 0 else draw_below(rng, ports)
@@ -89,9 +89,9 @@ def apply_marking(marking: Any, environment: SwitchEnvironment, cycle: int) -> N
 
 @inner
 def element_of(environment: SwitchEnvironment, slot: int) -> tuple[int, int, int, int]:
-    """Return the written element of a port: port, whether it is for credit starvation, threshold, parameter.
+    """Return (port, is for credit starvation, threshold, parameter) of the written port element.
 
-    The port is -1 if no element is written.
+    The port is -1 if the write is not one of an element.
     """
     write = environment.written[slot]
     if write[W_KIND] != WRITES_MARKING or write[W_ONE] != _PORT:
@@ -109,7 +109,7 @@ def write_marking_inputs(
     ins: NDArray[np.int64],
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write the settings to the program port."""
+    """Drive the program port of the congestion settings with the stored write."""
     write, first = environment.written[slot], len(ins) - len(MARKING_PROGRAM)
     put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_ONE])

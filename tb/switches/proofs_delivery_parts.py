@@ -69,13 +69,13 @@ class ArrivingPackets:
 
 
 class HeadPackets:
-    """Heads of a buffer's lane: the packet being read, packets in a FIFO, and a packet on the way to the FIFO.
+    """Head records of a lane in order: packet being read, packets in the FIFO, packet on its way to the FIFO.
 
-    Each head is a sequence of values, the first of which is the packet's size.
+    Each record is a sequence of values; the first value is the packet's size.
 
     Parameters
     ----------
-    claim : Gathered
+    claim : MergedClaims
         Collector of the claims about the FIFO's pointers and level.
     statement : str
         Property to which the claims belong.
@@ -135,7 +135,7 @@ class HeadPackets:
             Number of flits of the packet being read that have left.
         arrives : Value
             A head is on its way to the FIFO.
-        expected : TakenAndNew
+        expected : PacketSets
             Values of the head being read, and of the arriving one.
         queued : sequence of sequence of Value
             Values of the FIFO's entries.
@@ -159,7 +159,7 @@ class HeadPackets:
         return found
 
     def newest(self, arrives: Value, expected: PacketSets, queued: Sequence[Sequence[Value]]) -> tuple[Value, ...]:
-        """Return the values of the newest packet of the lane (the parameters: see ``correspond``)."""
+        """Return the head record of the lane's newest packet (parameters as in ``correspond``)."""
         return tuple(
             Mux(arrives, new, Mux(self.level == 0, taken, at(values, self.level - 1)))
             for taken, new, values in zip(expected.taken, expected.new, zip(*queued, strict=True), strict=True)
@@ -168,7 +168,7 @@ class HeadPackets:
 
 @dataclass(frozen=True, slots=True)
 class PacketSets:
-    """Values of the heads that are not in the FIFO.
+    """Head records outside the FIFO: the packet being read and the packet that just arrived.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class PacketSets:
 
 @dataclass(frozen=True, slots=True)
 class CrossingPacket:
-    """Packet being read from a buffer, if any.
+    """The packet that a reader transfers from a buffer to an output, if any.
 
     Parameters
     ----------
@@ -208,12 +208,12 @@ class CrossingPacket:
     ends: Value
 
     def to(self, there: Value) -> CrossingPacket:
-        """Return the crossing, made idle unless ``there``."""
+        """Return the crossing packet, made idle unless ``there`` is set."""
         return replace(self, busy=self.busy & there)
 
 
 def one_of(m: Module, packets: Sequence[CrossingPacket]) -> CrossingPacket:
-    """Return the busy crossing of several, of which at most one is busy."""
+    """Return the busy packet among crossing packets of which at most one is busy."""
     names = ("gone", "size", "lane", "output", "ends")
     found = {name: Value.cast(getattr(packets[0], name)) for name in names}
     for packet in packets[1:]:

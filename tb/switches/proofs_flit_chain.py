@@ -27,7 +27,7 @@ CHAIN_STATEMENTS = {
 
 
 def tag(data: Value) -> Value:
-    """Return the mark of a flit: the source LID of a header, its last bits (IBA 7.7), or as many bits of a body."""
+    """Return the bits that identify a flit in a proof: the SLID of a header, and the same bits of a body flit."""
     return data[len(data) - 64 :][:_TAG_BITS]
 
 
@@ -60,7 +60,7 @@ class FlitChain:
     ----------
     m : Module
         Module to which the claims are added.
-    claim : Gathered
+    claim : MergedClaims
         Collector of the claims, with ``CHAIN_STATEMENTS``.
     account : BufferAccount
         Reference model of the buffer.

@@ -82,11 +82,11 @@ class FollowedPacket:
 
     @property
     def inputs(self) -> list[Signal]:
-        """The free inputs of the proof."""
+        """Free inputs of the proof."""
         return [self.port, self.which, self.begins]
 
     def arrives(self, packets: list[ArrivingPackets], claim: MergedClaims) -> None:
-        """Model the packet's arrival on the links, and claim its input's state meanwhile."""
+        """Model the arrival of the followed packet on a link, and claim the state of its input meanwhile."""
         m, now, sent, mine = self._m, self.now, self.sent, self.mine
         m.d.comb += now[0].eq(self.begins & ~sent)
         with m.If(now[0]):
@@ -127,7 +127,7 @@ class FollowedPacket:
         claim("waiting-heads", (self.size > self.which) & (self.size <= geometry.largest), when=self.stored)
 
     def is_looked_up(self, names: Iterable[Value] | None, claim: MergedClaims) -> None:
-        """Store the result of the look-up, and claim when it is reported.
+        """Store the packet's look-up result, and claim the cycle in which the switch reports it.
 
         Parameters
         ----------

@@ -16,10 +16,10 @@ _DLID = slice(32, 48)
 
 
 class SwitchWiringProperties(Properties):
-    """Check a switch without the insides of its parts. A subclass adds the connections of its kind.
+    """Check the connections between the parts of a switch, whose insides are cut out.
 
-    Assumptions are the proven properties of the parts: an allocator accepts one packet, of one lane, per place, and at
-    most one packet crosses to a place.
+    A subclass adds the connections of its kind. Assumptions are the proven properties of the parts: an allocator grants
+    at most one packet, of one lane, per place, and at most one packet crosses to a place.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _FCP_BLOCKS = 3
 
 
 class AnyScheduler(wiring.Component):
-    """Scheduler with arbitrary decisions.
+    """Stand-in for the scheduler that grants arbitrary lanes.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class AnyScheduler(wiring.Component):
 def switch_output(
     *, flits: int, write_ports: int, fcp: bool, marker: Any = None, measured: bool = False
 ) -> SwitchOutput:
-    """Return an output side without a scheduler: the scheduler's decisions are inputs of the proof."""
+    """Return an output side whose scheduler is cut out, so that its decisions are free inputs of the proof."""
     blocks, least, most = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
     return SwitchOutput(
         AnyScheduler(VLS),

@@ -44,13 +44,13 @@ def _late_return_fields(remote_credit: LateCredits, switches: Any) -> int:
 
 @by_type({BufferOccupancy: _return_fields, LateCredits: _late_return_fields}, default=True)
 def credit_fields(remote_credit: Any, switches: Any) -> int:
-    """Return the number of row elements for credits, per port and direction."""
+    """Return the number of row elements that carry the credits of one port in one direction."""
     return 3
 
 
 @by_type({FCPLimits: count_freed}, default=True)
 def count_returned(remote_credit: Any, port: int, lane: int, blocks: int) -> None:
-    """Count blocks that left an input's buffer in the previous cycle."""
+    """Add blocks that left an input buffer in the previous cycle to the port's flow-control limit."""
 
 
 @inner
@@ -66,7 +66,7 @@ def _send_fcp(remote_credit: FCPLimits, environment: SwitchEnvironment, port: in
 
 @by_type({FCPLimits: _send_fcp}, default=True)
 def send_fcp(remote_credit: Any, environment: SwitchEnvironment, port: int, cycle: int) -> bool:
-    """Send a due flow-control packet from a free port, and return whether one was sent."""
+    """Send a due flow-control packet if the port is free, and return whether one was sent."""
     return False
 
 
@@ -180,7 +180,7 @@ def receive_credit(
     allow_absent_lanes: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
 ) -> None:
-    """Draw the blocks that a receiver frees, up to ``maximum`` of a lane, and the credits that it sends."""
+    """Draw the blocks that a downstream receiver frees, at most ``maximum`` of a lane, and the credits it sends."""
 
 
 @inner
@@ -267,7 +267,7 @@ def write_received_credit(
     port_positions: NDArray[np.int64],
     first_port: int,
 ) -> None:
-    """Write the credits received by a port, and apply the credits to golden's sender."""
+    """Drive the credit inputs of a port, and apply the credits to golden's sender."""
 
 
 @inner
@@ -346,4 +346,4 @@ def write_sent_credit(
     port_positions: NDArray[np.int64],
     first_port: int,
 ) -> None:
-    """Write the credits that a port sends in a cycle, and apply them to the upstream sender."""
+    """Store the expected credit outputs of a port, and apply the credits to the upstream sender."""

@@ -64,7 +64,10 @@ def _freed_with_starvation(
 
 @by_type({NoStarvation: _nothing_held, Starvation: _freed_with_starvation})
 def blocks_freed_before(starvation: Any, environment: SwitchEnvironment, port: int, slot: int) -> tuple[int, int]:  # type: ignore[empty-body]
-    """Return the VLs, as bits, and the blocks that crossed last at a port. ``slot`` is the cycle of their return."""
+    """Return the bit mask of VLs and the number of blocks that crossed last at a port.
+
+    ``slot`` is the cycle in which they would be returned.
+    """
 
 
 @inner

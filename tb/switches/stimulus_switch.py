@@ -169,7 +169,7 @@ class SwitchTraffic(Stimulus):
     @property
     @abstractmethod
     def packets_inside(self) -> int:
-        """Most packets in the switch outside input and output buffers."""
+        """Packet records for the switch in addition to those of its input and output buffers."""
 
     @property
     def decisions(self) -> int:

@@ -32,7 +32,7 @@ def constant(m: Module, name: str, width: int, least: int, maximum: int) -> Sign
     return value
 
 
-def with_test_ports(component: Any) -> Module:
+def elaborated_module(component: Any) -> Module:
     """Return a component's module, to whose memories read ports can still be added."""
     component._MustUse__used = True  # elaborated here, not by the parent module
     module: Module = component.elaborate(None)

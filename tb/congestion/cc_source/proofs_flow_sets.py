@@ -9,7 +9,7 @@ from amaranth.hdl import Const, Module, Signal, Value
 from vlane.congestion.cc_source import CCTI_BITS, WAYS
 from vlane.hdl.congestion.flow_sets import FlowSets
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
-from vlane.tb.tables.proofs_tables import constant, with_test_ports, written_last
+from vlane.tb.tables.proofs_tables import constant, elaborated_module, written_last
 
 
 class FlowSetsProperties(Properties):
@@ -43,7 +43,7 @@ class FlowSetsProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, s = self.m, self.flow_sets
-        m.submodules.flow_sets = with_test_ports(s)
+        m.submodules.flow_sets = elaborated_module(s)
         for way in range(WAYS):
             self._flags(m, way)
             self._flow(m, way)

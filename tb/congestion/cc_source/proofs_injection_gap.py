@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from vlane.congestion.cc_source import CCSourceSelect
 from vlane.hdl.congestion.injection_gap import GAP_STAGES, InjectionGap
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
-from vlane.tb.tables.proofs_tables import constant, with_test_ports, written_last
+from vlane.tb.tables.proofs_tables import constant, elaborated_module, written_last
 
 
 class GapProperties(Properties):
@@ -43,7 +43,7 @@ class GapProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, g = self.m, self.gap
-        m.submodules.gap = with_test_ports(g)
+        m.submodules.gap = elaborated_module(g)
         self._stages(m)
         self._entry(m)
         self._gap(m)

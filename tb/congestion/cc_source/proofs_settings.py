@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from vlane.congestion.cc_source import CCSourceSelect
 from vlane.hdl.congestion.source_settings import CCSourceSettings
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
-from vlane.tb.tables.proofs_tables import constant, with_test_ports, written_last
+from vlane.tb.tables.proofs_tables import constant, elaborated_module, written_last
 
 
 class SettingsProperties(Properties):
@@ -41,7 +41,7 @@ class SettingsProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, s, w = self.m, self.settings, self.settings.program
-        m.submodules.settings = with_test_ports(s)
+        m.submodules.settings = elaborated_module(s)
         select, mode = Value.cast(w.select), Signal(name="kept_mode")
         limit, limit_late, limit_later = (Signal(10, name=f"limit_{age}") for age in range(3))
         with m.If(w.enable & (select == CCSourceSelect.PORT_CONTROL)):

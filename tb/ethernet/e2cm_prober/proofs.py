@@ -12,7 +12,7 @@ from vlane.ethernet.shared import FEEDBACK_BITS, FEEDBACK_BYTES, saturation_byte
 from vlane.hdl.ethernet.serial_divider import SerialDivider
 from vlane.tb.machinery.proofs.inside import cut_out
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.tables.proofs_tables import constant, with_test_ports
+from vlane.tb.tables.proofs_tables import constant, elaborated_module
 
 _READ, _PRODUCT, _QUOTIENT, _KNOWN = 2, 5, 13, 35
 """Steps in which the record is available, the product starts, the quotient starts, and the occupancy is known."""
@@ -85,7 +85,7 @@ class E2CMProberProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, p = self.m, self.prober
-        m.submodules.prober = with_test_ports(p)
+        m.submodules.prober = elaborated_module(p)
         self.mine, self.last = Signal(), Signal()
         m.d.comb += [self.mine.eq((p.count != 0) & (p.place == self.flow)), self.last.eq(self.mine & p.is_last)]
         self._latch(m)

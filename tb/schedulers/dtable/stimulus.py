@@ -59,7 +59,7 @@ def _random_table(source: random.Random, requesters: int, entries: int) -> DTabl
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> EgressStimulus:
-    """Return the stimulus that qualifies a Deficit Table by every rule. See ``scheduled`` for ``run``."""
+    """Return the qualification stimulus of a Deficit Table. ``run`` has the parameters of ``scheduled``."""
     data_vls, requesters, entries = (parameters[name] for name in ("data_vls", "requesters", "entries"))
     if parameters["form"] == LINE_RATE:
         applicable = line_rate.applicable_rules(has_vl15=parameters["vl15"])
@@ -94,7 +94,7 @@ def saturating(
 
 
 def drawn_writes(lanes: int, entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output. Every lane is served if there are entries enough."""
+    """Return the writes of a random table. Every lane has an entry if there are enough entries."""
     listed = [(entry % lanes, source.randrange(1, 30)) for entry in range(entries)]
     return entry_writes(ScheduleSelect.TABLE, listed, entries)
 

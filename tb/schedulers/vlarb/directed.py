@@ -83,7 +83,7 @@ class Scenario:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps, with repeats expanded."""
+        """Steps of the scenario, with repeated lines expanded."""
         steps: list[Step] = []
         for line in filter(None, map(str.strip, self.text.splitlines())):
             given, expected = line.split(">")
@@ -309,7 +309,7 @@ SCENARIOS = (
 
 
 def directed_state() -> golden.State:
-    """Return golden's power-on state with the parameters of the scenarios."""
+    """Return golden's power-on state with the parameters of the directed scenarios."""
     return golden.make_state(data_vls=DATA_VLS, entries=ENTRIES, vl15=True)
 
 

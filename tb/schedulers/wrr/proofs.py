@@ -46,6 +46,7 @@ class WRRProperties(SchedulerProperties):
             self.depth = 5  # five cycles from reset contain two packets of a turn
 
     def state(self) -> Value:
+        """Return the registers that only a decision may change."""
         return Cat(self.scheduler.turn, self.scheduler.count)
 
     def _own(self, m: Module) -> None:
@@ -158,7 +159,10 @@ class WRRProperties(SchedulerProperties):
 
 
 class SummedWRRProperties(WRRProperties):
-    """Check also the wait in packets, for few requesters: solvers cannot handle sums of many weights."""
+    """Check, in addition, the wait in packets.
+
+    Only for few requesters, because solvers cannot handle sums of many weights.
+    """
 
     statements: ClassVar = {
         **WRRProperties.statements,

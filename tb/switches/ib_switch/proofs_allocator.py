@@ -13,7 +13,7 @@ from vlane.tb.tables.proofs_tables import at, constant
 
 
 class AllocatorProperties(Properties):
-    """Check the two stages against a reference model of every round robin (IBS-2 to IBS-4), for all inputs.
+    """Check both allocation stages of all inputs against a model of every round-robin arbiter (IBS-2 to IBS-4).
 
     Parameters
     ----------

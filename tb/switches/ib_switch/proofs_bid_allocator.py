@@ -14,9 +14,7 @@ from vlane.tb.tables.proofs_tables import at, constant
 
 
 class BidAllocatorProperties(Properties):
-    """Check the decisions against a reference model of the ports and of two inputs' order, for all bids.
-
-    Bids name at most one output, have 1 to ``largest`` blocks, and follow only a bid of the cycle before.
+    """Check the grants against a model of the ports' busy times and of the service order of two inputs.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ LONGEST_GAP = 2
 
 
 class StarvationProperties(Properties):
-    """Check the withheld credits of one arbitrary lane, whatever is freed, waits and is written.
+    """Check the credits withheld from one arbitrary lane, for arbitrary frees, queue lengths and settings.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class StarvationProperties(Properties):
 
 
 class StarvationSettingsProperties(Properties):
-    """Check the settings in force against the values written last.
+    """Check that the settings in force equal the values written last.
 
     Parameters
     ----------

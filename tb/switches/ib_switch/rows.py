@@ -56,7 +56,7 @@ _DROP_DELAY = 2
 
 
 def reachable_rules(parameters: IBSwitchParameters) -> set[str]:
-    """Return the names of the rules reachable in an instance but not in every switch."""
+    """Return the names of the rules that this instance can reach: shared ones and those of its speed and form."""
     largest = parameters.largest if parameters.speed > 1 else 0
     late = LATE if parameters.switch_form.late else ()
     pairs = {rule.name for rule, blocks in PAIRS.items() if blocks <= largest}
@@ -65,25 +65,25 @@ def reachable_rules(parameters: IBSwitchParameters) -> set[str]:
 
 @inner
 def lane_numbers(switches: Any) -> int:
-    """Return how many lanes a link can name."""
+    """Return the number of VLs that a header can encode, 16."""
     return _NUMBERS
 
 
 @inner
 def draw_packet(switches: Any, lane: int, rng: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet with a random SL. The stamp is the VL."""
+    """Draw a packet with a random SL and return (constant header bits, SL, next opcode bits, VL)."""
     return _PASSES, draw_below(rng, SL_COUNT), 0, lane
 
 
 @inner
 def outgoing_vl(switches: Any, field: Packet, lane: int) -> int:
-    """Return the stamp: the VL."""
+    """Return the VL that the switch writes into the header."""
     return lane
 
 
 @inner
 def with_vl(switches: Any, header: int, stamp: int) -> Any:
-    """Return a header with its VL."""
+    """Return the header with its VL set to ``stamp``."""
     return header_with_vl(header, stamp)
 
 
@@ -91,14 +91,17 @@ def with_vl(switches: Any, header: int, stamp: int) -> Any:
 def count_no_grant_rules(
     switches: Any, environment: SwitchEnvironment, count: int, rule_counts: NDArray[np.int64]
 ) -> None:
-    """Do nothing: InfiniBand has no rules about kinds of grants."""
+    """Do nothing: this form has no rules about grants."""
 
 
 @inner
 def count_two_flit_grants(
     switches: FasterIBSwitches, environment: SwitchEnvironment, count: int, rule_counts: NDArray[np.int64]
 ) -> None:
-    """Count the grants of packets whose flits cross two per cycle. A dropped packet counts only as discarded."""
+    """Count rules of a double-speed crossbar for each grant of a packet of several flits.
+
+    A dropped packet counts only for the rule of discarded flits.
+    """
     cycle = environment.regs[CLOCK]
     for index in range(count):
         field = environment.packets.pool[environment.grants[index].packet]
@@ -119,7 +122,7 @@ def count_two_flit_grants(
 def count_bid_rules(
     switches: FastSwitches, environment: SwitchEnvironment, count: int, rule_counts: NDArray[np.int64]
 ) -> None:
-    """Count refused bids, packets that overtook, and closed output buffers."""
+    """Count refused bids, packets granted before an older one of their VL, and closed output buffers."""
     packets, lanes = environment.packets, environment.up.taken.shape[1]
     for port in range(len(environment.tx)):
         refused = switches.bid[port].refused
@@ -135,13 +138,13 @@ def count_bid_rules(
 
 @inner
 def fast_drop_delay(switches: Any) -> int:
-    """Return by how many cycles the fast form reports a drop later (IBF-8)."""
+    """Return by how many cycles the fast form reports a drop later than the exact form (IBF-8)."""
     return _DROP_DELAY
 
 
 @inner
 def note_full(switches: Any, environment: SwitchEnvironment, cycle: int) -> None:
-    """Note which lanes of the inputs hold their maximum, after the returns of a cycle (IBF-9)."""
+    """Record which lanes of each input buffer are at their maximum, after the returns of a cycle (IBF-9)."""
     buffers = environment.input_buffers
     for port in range(len(environment.tx)):
         found = 0
@@ -153,13 +156,13 @@ def note_full(switches: Any, environment: SwitchEnvironment, cycle: int) -> None
 
 @inner
 def was_not_full(switches: Any, environment: SwitchEnvironment, port: int, lane: int, blocks: int, cycle: int) -> bool:
-    """Return whether an input accepts a packet: its lane was not full two cycles before (IBF-9)."""
+    """Return whether an input accepts a packet, that is, its lane was not full two cycles ago (IBF-9)."""
     return bool((environment.full[port, (cycle - 2) % _FULL_AGES] >> lane) & 1 == 0)
 
 
 @inner
 def draw_map(switches: Any, environment: SwitchEnvironment, slot: int, rng: NDArray[np.uint64]) -> None:
-    """Draw a row of SL2VL, occasionally for an absent port or with an absent lane."""
+    """Draw a write of an SL2VL row, occasionally for an absent port or with an absent VL."""
     ports, write = len(environment.tx), environment.written[slot]
     beyond = 64 if draw_below(rng, 16) == 0 else ports
     write[W_ONE], write[W_TWO], write[W_THREE] = (
@@ -176,7 +179,7 @@ def draw_map(switches: Any, environment: SwitchEnvironment, slot: int, rng: NDAr
 
 @inner
 def apply_map(switches: Any, environment: SwitchEnvironment, slot: int) -> None:
-    """Apply a write to golden's SL2VL, for one input or for all."""
+    """Apply a stored SL2VL write to golden's table, for one input or for all."""
     write, ports = environment.written[slot], len(environment.tx)
     for port in range(ports):
         if write[W_TWO] < ports and (write[W_THREE] != 0 or port == write[W_ONE]):
@@ -196,7 +199,7 @@ def write_sl2vl_inputs(
     first_port: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write a row of SL2VL to the program port."""
+    """Drive the SL2VL program port with the stored write."""
     write = environment.written[slot]
     put(rows, row, ins, first_port, is_enabled)
     put(rows, row, ins, first_port + 1, write[W_THREE])

@@ -36,7 +36,7 @@ _ELEMENT = 0.25
 
 
 class IBSwitchTraffic(SwitchTraffic):
-    """Golden InfiniBand switch with its neighbours."""
+    """Stimulus of the InfiniBand switch: golden switch, its upstream senders and downstream receivers."""
 
     own_rules = RULES
     program_inputs = PROGRAM
@@ -54,7 +54,10 @@ class IBSwitchTraffic(SwitchTraffic):
 
     @property
     def packets_inside(self) -> int:
-        """Packets beyond the buffers' blocks: in the fast form every lane has its maximum and more."""
+        """Packet records for the switch in addition to those of its buffers: 0 except in the fast form.
+
+        In the fast form an input lane may exceed its maximum.
+        """
         if not self._shape.switch_form.late:
             return 0
         return self._shape.ports * self._shape.data_vls * 2 * (self._shape.maximum + 2 * self._shape.largest + 4)
@@ -68,7 +71,7 @@ class IBSwitchTraffic(SwitchTraffic):
 
     @property
     def speed(self) -> int:
-        """Flits that cross per cycle from one input."""
+        """Number of flits that cross per cycle from one input."""
         return self._shape.inner_flits
 
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
@@ -79,7 +82,7 @@ class IBSwitchTraffic(SwitchTraffic):
         return maker(lanes=self._shape.data_vls, lft=lft, tables=tables)
 
     def make_marking(self, ends: int) -> Any:
-        """Return the marking of ``ends`` outputs, with the settings drawn last."""
+        """Return the marking state of ``ends`` outputs with the most recently drawn settings."""
         marker = self._shape.marker
         if marker is None:
             return NoMarking()
@@ -96,7 +99,7 @@ class IBSwitchTraffic(SwitchTraffic):
         return new_marking(markers, ports=self._shape.ports, by_inputs=self._shape.by_inputs)
 
     def make_starvation(self, ends: int) -> Any:
-        """Return the credit starvation of ``ends`` inputs, with the settings drawn last."""
+        """Return the credit-starvation state of ``ends`` inputs with the most recently drawn settings."""
         shape = self._shape
         if not shape.starving:
             return NoStarvation()
@@ -122,7 +125,7 @@ class IBSwitchTraffic(SwitchTraffic):
         ]
 
     def draw_marking(self) -> list[TableWrite]:
-        """Draw thresholds that most packets reach, small rates and sizes, the mask, and elements of some ports."""
+        """Draw congestion settings: low thresholds, small marking rates and sizes, masks, and some port elements."""
         if self._shape.marker is None:
             return []
         source, ports = self.source, self._shape.ports
@@ -151,7 +154,7 @@ class IBSwitchTraffic(SwitchTraffic):
         return [*map(congestion_write, self._settings), *map(congestion_write, self._starvation)]
 
     def draw_maps(self) -> list[TableWrite]:
-        """Draw SL2VL, equal for all inputs."""
+        """Draw an SL2VL table that is equal for all inputs."""
         for output in range(self.parameters["ports"]):
             self._vl[0, :, output] = [self.source.randrange(self.parameters["data_vls"]) for _ in range(SL_COUNT)]
         return sl2vl_writes(self._vl[0])
@@ -160,7 +163,7 @@ class IBSwitchTraffic(SwitchTraffic):
 def qualified(
     parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout
 ) -> IBSwitchTraffic:
-    """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
+    """Return the qualification stimulus of a switch: all phases, from reset, with random tables."""
     map_writes = parameters["ports"] ** 2
     phases = cut(switch_phases(parameters, cycles, map_writes=map_writes), cycles)
     traffic = IBSwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

@@ -37,26 +37,26 @@ _SC2SC, _SC2VL_T = int(SCTable.SC2SC), int(SCTable.SC2VL_T)
 
 @inner
 def lane_numbers(switches: Any) -> int:
-    """Return how many lanes a link can name."""
+    """Return the number of VLs that a flit can carry."""
     return _NUMBERS
 
 
 @inner
 def draw_packet(switches: Any, lane: int, rng: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet with a random channel, which is the stamp. Its SL passes through unchanged."""
+    """Draw a packet with a random channel and SL. The switch must not change the SL."""
     channel = draw_below(rng, SC_COUNT)
     return _PASSES, 0, channel, channel
 
 
 @inner
 def outgoing_channel(switches: Any, field: Packet, lane: int) -> int:
-    """Return the stamp: the channel."""
+    """Return the channel that the switch writes into the header."""
     return int(field.channel)
 
 
 @inner
 def with_channel(switches: Any, header: int, stamp: int) -> Any:
-    """Return a header with its channel."""
+    """Return the header with its channel set to ``stamp``."""
     return header_with_channel(header, stamp)
 
 
@@ -64,7 +64,7 @@ def with_channel(switches: Any, header: int, stamp: int) -> Any:
 def count_central_grants(
     switches: Any, environment: SwitchEnvironment, count: int, rule_counts: NDArray[np.int64]
 ) -> None:
-    """Count the grants into and out of the central buffers."""
+    """Count the grants of packets into and out of the central buffers."""
     for index in range(count):
         port, field = environment.grants[index].port, environment.packets.pool[environment.grants[index].packet]
         if port == NOBODY:
@@ -76,7 +76,7 @@ def count_central_grants(
 
 @inner
 def draw_map(switches: Any, environment: SwitchEnvironment, slot: int, rng: NDArray[np.uint64]) -> None:
-    """Draw an entry of one of the maps, occasionally of an absent map or for an absent port."""
+    """Draw a write of an entry of a channel map, occasionally of an absent map or for an absent port."""
     ports, write = len(environment.tx), environment.written[slot]
     beyond = 64 if draw_below(rng, 16) == 0 else ports
     write[W_ONE] = draw_below(rng, 8) if draw_below(rng, 8) == 0 else _SC2SC + draw_below(rng, 2)
@@ -88,7 +88,7 @@ def draw_map(switches: Any, environment: SwitchEnvironment, slot: int, rng: NDAr
 
 @inner
 def apply_map(switches: Any, environment: SwitchEnvironment, slot: int) -> None:
-    """Apply a write to golden's maps, which number lanes without VL15."""
+    """Apply a stored write to golden's channel maps, which number lanes without VL15."""
     write, ports = environment.written[slot], len(environment.tx)
     if write[W_THREE] >= ports:
         return
@@ -110,7 +110,7 @@ def write_map_inputs(
     first_port: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write an entry to the program port."""
+    """Drive the program port of the channel maps with the stored write."""
     write = environment.written[slot]
     put(rows, row, ins, first_port, is_enabled)
     for place in range(W_ONE, W_FIVE + 1):

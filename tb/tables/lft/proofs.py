@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal, Value
 
 from vlane.tables.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED, LFTCause
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.tables.proofs_tables import at, constant, with_test_ports, written_last
+from vlane.tb.tables.proofs_tables import at, constant, elaborated_module, written_last
 
 
 class LFTProperties(Properties):
@@ -50,7 +50,7 @@ class LFTProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, t, claim = self.m, self.lft, self.claim
-        m.submodules.lft = with_test_ports(t)
+        m.submodules.lft = elaborated_module(t)
         program, reader = t.program, t.tables[0].read_port(domain="comb")
         written = Signal()
         m.d.comb += [written.eq(program.enable & ~program.top & (program.lid == self.lid)), reader.addr.eq(self.lid)]
