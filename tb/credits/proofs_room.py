@@ -34,7 +34,7 @@ def _assume_starts(m: Module, remote: Any) -> None:
 
 
 class CreditCounterProperties(Properties):
-    """Check credit counters by returned blocks against a reference model of each lane.
+    """Check a sender's credit counters, updated by returned blocks, against a model of every lane.
 
     Assumptions: no packet exceeds the largest size, at most one packet starts per cycle, and it fits. Returns are
     arbitrary.
@@ -89,7 +89,7 @@ class CreditCounterProperties(Properties):
 
 
 class LimitCounterProperties(Properties):
-    """Check credit counters by limits against a reference model of one arbitrary lane.
+    """Check a sender's credit counters, updated by limits in FCPs, against a model of one arbitrary lane.
 
     Assumptions: no packet exceeds the largest size, at most one packet starts per cycle, and it fits. For the property
     of the far buffer, arriving limits are at most the far end's capacity plus the blocks freed there, and never
@@ -166,9 +166,9 @@ class LimitCounterProperties(Properties):
 
 
 class FCPSenderProperties(Properties):
-    """Check the flow-control packets of a port against a reference model of every lane: its limit, and when it is due.
+    """Check the FCPs of a port against a model of every lane: the limit sent, and the cycle in which it is due.
 
-    The only assumption is that no more blocks of a lane are freed than it holds.
+    Assumption: no more blocks of a lane are freed than it holds.
 
     Parameters
     ----------

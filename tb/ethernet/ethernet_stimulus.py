@@ -19,7 +19,7 @@ TARGET, COUNT = range(2)
 
 
 class EthernetStimulus(Stimulus):
-    """Golden of a block with its traffic.
+    """Base of the stimuli of Ethernet blocks: a golden block with random inputs.
 
     A subclass names golden's module and the block's oracle.
 
@@ -49,7 +49,7 @@ class EthernetStimulus(Stimulus):
     @staticmethod
     @abstractmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can reach."""
+        """Return the names of the rules that an instance can reach."""
 
     @property
     def decisions(self) -> int:

@@ -129,7 +129,7 @@ class VLBufferProperties(Properties):
 
 
 def claim_totals(properties: Properties, m: Module, buffer: Any, used: Any, promised: Value) -> None:
-    """Claim that the running totals of a buffer equal sums over its lanes.
+    """Claim the precomputed values of each lane: unused part of its minimum, available space, and readable flits.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def claim_totals(properties: Properties, m: Module, buffer: Any, used: Any, prom
 
 
 class QueueProperties(Properties):
-    """Check the buffer against a model with a queue of registers for each lane, for every input sequence.
+    """Check every output of the buffer against a model that stores each lane in a queue of registers.
 
     The proof also claims in which slots of the storage the queued flits are. The induction needs this invariant.
 

@@ -75,11 +75,11 @@ class BufferModel:
         ]
 
     def leaving_of(self, vl: Value) -> Value:
-        """Return the number of flits leaving a lane in this cycle."""
+        """Return the number of flits that are read from a lane in this cycle."""
         return Array(self._leaving)[vl]
 
     def queues(self, name: str, arrivals: Sequence[Value]) -> list[list[Signal]]:
-        """Return, by lane, a queue whose entries enter and leave together with the flits.
+        """Return one queue of registers per lane, whose entries enter and leave with the lane's flits.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class BufferModel:
 
 
 def with_model_inside(buffer: Any) -> BufferModel:
-    """Replace the inside of a buffer by the model. Their equivalence is a proof of the buffer itself."""
+    """Replace the logic of a buffer by the reference model, for proofs of components that contain the buffer."""
     Fragment.get(buffer, None)  # otherwise Amaranth warns about unused submodules
     m = Module()
     account = BufferModel(m, buffer)

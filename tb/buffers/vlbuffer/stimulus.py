@@ -166,7 +166,7 @@ def _fill(
 
 
 class BufferTraffic(Stimulus):
-    """Golden with random traffic at its ports.
+    """Stimulus of the VL buffer: random reservations, writes and reads, with golden's outputs.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class BufferTraffic(Stimulus):
 
     @property
     def decisions(self) -> int:
-        """Flits written so far."""
+        """Number of flits written so far."""
         return int(self._around.moved[0])
 
     def _enter(self, index: int) -> None:
@@ -232,7 +232,7 @@ class BufferTraffic(Stimulus):
 
 
 def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that permitted traffic can reach in an instance with these parameters."""
+    """Return the names of the rules that an instance can reach without forbidden inputs."""
     names = {rule.name for rule in golden.RULES} - {"not_reserved"}
     shared = parameters["flits"] > parameters["vls"] * parameters["minimum"]
     conditions = {
@@ -249,7 +249,7 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
-    """Return phases of ``cycles`` cycles in total: filling, draining, balanced, light load, resets, random inputs."""
+    """Return the phases of a run of ``cycles`` cycles: filling, draining, balanced and light load, resets, random."""
     part = max(64, cycles // 48)
     once = (
         BufferPhase(part, read=80, name="filling"),
@@ -265,7 +265,7 @@ def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the buffer: it reaches every rule and every corner case."""
+    """Return the qualification stimulus of the buffer, which reaches every rule and corner case."""
     phases = cut(buffer_phases(cycles), cycles)
     traffic = BufferTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(crosses_vlbuffer.crosses(parameters), crosses_vlbuffer.EVENTS, inputs=inputs, outputs=outputs)

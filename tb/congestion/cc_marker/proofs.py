@@ -27,7 +27,7 @@ class _SettingsModel:
 
 
 class CCMarkerProperties(Properties):
-    """Check a marker against a reference model of one arbitrary lane, the level and the settings.
+    """Check the marker against a reference model of one arbitrary lane, the busy level and the settings.
 
     Parameters
     ----------

@@ -205,7 +205,7 @@ def _fill(
 
 
 class CCMarkerPort(Stimulus):
-    """Golden at an output port.
+    """Stimulus of the marker: an output port with random packets, occupancies and settings, with golden's outputs.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def _busy_idle_phases(parameters: Mapping[str, Any], cycles: int) -> list[Marker
 
 
 def marker_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[MarkerPhase, ...]:
-    """Return phases of ``cycles`` cycles in total: busy and idle links, with settings changed rarely or often."""
+    """Return the phases of a run of ``cycles`` cycles: busy and idle links, with few or many changes of settings."""
     part = max(cycles // 16, 200)
     return cut(
         (
@@ -301,7 +301,7 @@ def marker_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[MarkerPha
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the marker: it reaches every rule, under every kind of load."""
+    """Return the qualification stimulus of the marker, which reaches every rule under every kind of load."""
     port = CCMarkerPort(parameters, phases=marker_phases(parameters, cycles), seed=seed, inputs=inputs, outputs=outputs)
     port.watch(
         crosses_cc_marker.crosses(parameters),

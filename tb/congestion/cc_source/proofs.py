@@ -30,7 +30,7 @@ def _past(m: Module, value: Value, cycles: int, name: str) -> list[Value]:
 
 
 class CCSourceProperties(Properties):
-    """Claim the effects of a request, a BECN and a visit, whatever the entries that they read.
+    """Check the results of a request, a BECN and a visit, for arbitrary contents of the entries that they read.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from vlane.tb.tables.proofs_tables import constant, elaborated_module, written_l
 
 
 class GapProperties(Properties):
-    """Check the computation of a flow's not-before, with a reference model of one arbitrary CCT entry.
+    """Check the computed not-before of a flow against a reference model with one arbitrary CCT entry.
 
     Parameters
     ----------

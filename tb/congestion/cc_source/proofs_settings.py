@@ -13,7 +13,7 @@ from vlane.tb.tables.proofs_tables import constant, elaborated_module, written_l
 
 
 class SettingsProperties(Properties):
-    """Check the settings in force against a reference model of the writes, for one arbitrary SL.
+    """Check that the settings in force equal the values written last, for one arbitrary SL.
 
     Parameters
     ----------

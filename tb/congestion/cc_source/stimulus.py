@@ -165,7 +165,7 @@ def _fill(
 
 
 class CCSourceNIC(Stimulus):
-    """Golden at a source.
+    """Stimulus of the source: random requests, BECNs and settings, with golden's outputs.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
-    """Return phases of ``cycles`` cycles in total."""
+    """Return the phases of a run of ``cycles`` cycles: few or many flows, bursts of BECNs, writes, resets."""
     part = max(cycles // 12, 200)
     half, few = CERTAIN // 2, CERTAIN // 64
     return cut(
@@ -232,7 +232,7 @@ def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the source: it reaches every rule, with flows that come and go."""
+    """Return the qualification stimulus of the source, which reaches every rule. Flows become known and unknown."""
     nic = CCSourceNIC(parameters, phases=source_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     nic.watch(
         crosses_cc_source.crosses(parameters),

@@ -18,7 +18,7 @@ _WIDE = 20
 
 
 class SenderProperties(Properties):
-    """Check a sender with two-packet look-ahead against a reference model of one arbitrary lane.
+    """Check the sender of a switch port, which looks two packets ahead, against a model of one arbitrary lane.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class SenderProperties(Properties):
 
 
 class FCPRoundRobinProperties(Properties):
-    """Check a switch port's FCP offer against a reference model of one arbitrary lane.
+    """Check which FCP a switch port offers, and when, against a model of one arbitrary lane.
 
     Parameters
     ----------

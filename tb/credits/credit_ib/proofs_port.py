@@ -17,7 +17,7 @@ _WIDE = 20
 
 
 def check_sum_of(body: Value) -> Value:
-    """Return the checksum of a flow-control packet's first 32 bits, from the effect of each bit."""
+    """Return the checksum of an FCP's first 32 bits, as the XOR of each set bit's contribution."""
     empty = lpcrc(0)
     changes = [lpcrc(1 << bit) ^ empty for bit in range(32)]
     return Cat(
@@ -32,7 +32,7 @@ def within_window(limit: Value, blocks: Value) -> Value:
 
 
 class CreditIBPortProperties(Properties):
-    """Check a port against a reference model of one arbitrary lane, driven by the port's inputs.
+    """Check the sender and the receiver of a port against a reference model of one arbitrary lane.
 
     Parameters
     ----------

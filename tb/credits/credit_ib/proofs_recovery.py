@@ -17,7 +17,7 @@ PROMPT = 2
 
 
 class CreditIBRecoveryProperties(CreditIBPairProperties):
-    """Check the recovery of the pair of ports after the last loss.
+    """Check that the credit of a pair of ports is exact again within bounded time after the last loss.
 
     Parameters
     ----------
@@ -49,18 +49,23 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         return [*super().ports(), self.quiet]
 
     def may_grant(self) -> Value:
+        """Return whether a packet may start: after the last loss only while no FCP is offered."""
         return ~(self.calm & self.near.fcp_valid)
 
     def must_end(self) -> Value:
+        """Return whether the packet being sent has reached the age ``PROMPT`` after the last loss."""
         return self.calm & (self.busy_age == PROMPT - 1)
 
     def must_take(self) -> Value:
+        """Return whether the link must accept an offered FCP: always after the last loss."""
         return self.calm
 
     def must_leave(self, wire: Wire) -> Value:
+        """Return whether the item in flight has reached the age ``PROMPT`` after the last loss."""
         return self.calm & (self.ages[wire] == PROMPT - 1)
 
     def may_lose(self) -> Value:
+        """Return whether the last loss is still to come."""
         return ~self.calm
 
     def _further(self, m: Module) -> None:

@@ -240,7 +240,9 @@ def _fill(
 
 
 class CreditIBLink(Stimulus):
-    """Golden at both ends of a link.
+    """Stimulus of InfiniBand credits: two golden ports joined by a lossy link.
+
+    The inputs and outputs of the first port are the rows.
 
     Parameters
     ----------
@@ -280,7 +282,7 @@ class CreditIBLink(Stimulus):
 
     @property
     def decisions(self) -> int:
-        """Number of packets sent so far, by both ends."""
+        """Number of packets sent so far by both ends."""
         return sum(int(link.regs[L_SENT]) for link in self._links)
 
     def _enter(self, index: int) -> None:
@@ -333,7 +335,7 @@ class CreditIBLink(Stimulus):
         return int(self._counts[golden.DISCARDED] + self._far_rules[golden.DISCARDED])
 
     def missing(self) -> int:
-        """Return the blocks of credit that are missing when all buffers are empty."""
+        """Return by how many blocks the credits differ from those of an idle link with empty buffers."""
         total = 0
         port, far = self._machine.state, self._far
         for sender, receiver in ((port, far), (far, port)):
@@ -344,7 +346,7 @@ class CreditIBLink(Stimulus):
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the credits: it reaches every rule, with audited losses of up to 10 %."""
+    """Return the qualification stimulus of the credits, which reaches every rule, with audited losses of up to 10 %."""
     rest = partial(LinkPhase, send=0, name="rest")
     phases = cut_whole(link_phases(parameters, cycles), cycles, rest)
     traffic = CreditIBLink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

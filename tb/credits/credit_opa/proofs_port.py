@@ -19,12 +19,12 @@ def units_of(code: Value, vcu: int) -> Value:
 
 
 def shared_units(held: Value, dedicated: Value) -> Value:
-    """Return how many of a lane's outstanding units are shared ones."""
+    """Return the outstanding units of a lane in excess of its dedicated units."""
     return Mux(held > dedicated, held - dedicated, 0)
 
 
 def total(values: list[Value]) -> Value:
-    """Return the sum of the values."""
+    """Return the sum of a list of values."""
     return sum(values[1:], values[0])
 
 

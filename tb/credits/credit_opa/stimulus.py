@@ -216,7 +216,7 @@ def _fill(
 
 @kernel
 def start_far_end(far: golden.CreditOPAState) -> None:
-    """Reset the far end and set its limits: half of the port's buffer dedicated, half shared."""
+    """Reset the far end and set its limits: half of the near buffer dedicated to lanes, half shared."""
     golden.reset(far)
     far.dedicated[:] = BUFFER // (2 * far.vls)
     far.shared[:] = BUFFER // 4
@@ -225,7 +225,7 @@ def start_far_end(far: golden.CreditOPAState) -> None:
 
 @kernel
 def clear_environment(environment: CreditEnvironment) -> None:
-    """Empty the link and the buffers, and restart the programming of the current division."""
+    """Empty the link and both buffers, and restart the programming of the current division."""
     environment.packet_blocks[:] = 0
     environment.ltp[:] = 0
     environment.held[:] = 0
@@ -235,7 +235,9 @@ def clear_environment(environment: CreditEnvironment) -> None:
 
 
 class CreditOPALink(Stimulus):
-    """Golden at both ends of a link.
+    """Stimulus of Omni-Path credits: two golden ports joined by a lossless link.
+
+    The inputs and outputs of the first port are the rows.
 
     Parameters
     ----------
@@ -279,7 +281,7 @@ class CreditOPALink(Stimulus):
 
     @property
     def decisions(self) -> int:
-        """Number of packets sent so far, by both ends."""
+        """Number of packets sent so far by both ends."""
         return int(self._around.regs[:, W_SENT].sum())
 
     def _enter(self, index: int) -> None:
@@ -314,12 +316,12 @@ class CreditOPALink(Stimulus):
             self.audit["leaked_blocks"] += self.missing()
 
     def missing(self) -> int:
-        """Return the units that are missing when all buffers are empty."""
+        """Return the units that have not been returned when all buffers are empty."""
         return sum(int(port.used.sum() + port.owed.sum()) for port in (self._machine.state, self._far))
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the credits: it reaches every rule, with audited changes of limits."""
+    """Return the qualification stimulus of the credits, which reaches every rule, with audited changes of limits."""
     phases = cut_whole(shared_phases(parameters, cycles), cycles, partial(SharedPhase, name="rest"))
     traffic = CreditOPALink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(crosses_credit_opa.crosses(parameters), crosses_credit_opa.EVENTS, inputs=inputs, outputs=outputs)

@@ -179,14 +179,14 @@ def _fill(
 
 
 class E2CMProberSource(EthernetStimulus):
-    """Golden at a source, in phases of type ``ProberPhase``."""
+    """Stimulus of the prober: random frames, probes and replies in phases, with golden's outputs."""
 
     reference: ClassVar = golden
     oracle: ClassVar = e2cm_prober_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can reach."""
+        """Return the names of the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         if parameters["probed"] == "all":
             found -= {"unlimited", "first_again"}
@@ -206,7 +206,7 @@ class E2CMProberSource(EthernetStimulus):
 
 
 def prober_phases(cycles: int) -> tuple[ProberPhase, ...]:
-    """Return phases of ``cycles`` cycles in total."""
+    """Return the phases of a run of ``cycles`` cycles: frames, replies, limited flows, writes, resets."""
     part, often = max(cycles // 16, 200), 7 * CERTAIN // 8
     return cut(
         (
@@ -224,7 +224,7 @@ def prober_phases(cycles: int) -> tuple[ProberPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the prober: it reaches every rule, with flows in all states."""
+    """Return the qualification stimulus of the prober, which reaches every rule, with flows in all states."""
     made = E2CMProberSource(parameters, phases=prober_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_e2cm_prober.crosses(parameters),

@@ -176,14 +176,14 @@ def _fill(
 
 
 class ECMCPOutput(EthernetStimulus):
-    """Golden at an output, in phases of type ``PointPhase``."""
+    """Stimulus of the congestion point: frames join and leave a random queue in phases, with golden's outputs."""
 
     reference: ClassVar = golden
     oracle: ClassVar = ecm_cp_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can reach."""
+        """Return the names of the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         is_random = parameters["sampling"] == "random"
         found -= {"reached", "exactly", "added"} if is_random else {"sampled", "passed", "drawn", "stood"}
@@ -206,7 +206,7 @@ class ECMCPOutput(EthernetStimulus):
 
 
 def point_phases(cycles: int) -> tuple[PointPhase, ...]:
-    """Return phases of ``cycles`` cycles in total."""
+    """Return the phases of a run of ``cycles`` cycles: queues around the set point, full queues, resets."""
     part = max(cycles // 16, 200)
     return cut(
         (
@@ -225,7 +225,7 @@ def point_phases(cycles: int) -> tuple[PointPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the point: it reaches every rule, with queues of all lengths."""
+    """Return the qualification stimulus of the congestion point, which reaches every rule at all queue lengths."""
     made = ECMCPOutput(parameters, phases=point_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_ecm_cp.crosses(parameters),

@@ -16,7 +16,7 @@ _DECIDED, _REACTS = 12, 37
 
 
 class ECMRPProperties(Properties):
-    """Check a reaction point, with one arbitrary flow's record watched in memory.
+    """Check a reaction point against a model of the limiter of one arbitrary flow.
 
     Parameters
     ----------

@@ -134,14 +134,14 @@ def _fill(
 
 
 class ECMRPSource(EthernetStimulus):
-    """Golden at a source, in phases of type ``SourcePhase``."""
+    """Stimulus of the reaction point: random notifications and requests in phases, with golden's outputs."""
 
     reference: ClassVar = golden
     oracle: ClassVar = ecm_rp_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can reach."""
+        """Return the names of the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         found -= {"any_probe"} if parameters["strict"] else {"strict_probe"}
         if not parameters["drift"]:
@@ -156,7 +156,7 @@ class ECMRPSource(EthernetStimulus):
 
 
 def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
-    """Return phases of ``cycles`` cycles in total."""
+    """Return the phases of a run of ``cycles`` cycles: requests, feedback, stops, drifts, resets."""
     part, often = max(cycles // 16, 200), 7 * CERTAIN // 8
     return cut(
         (
@@ -175,7 +175,7 @@ def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the reaction point: it reaches every rule, with flows in all states."""
+    """Return the qualification stimulus of the reaction point, which reaches every rule, with flows in all states."""
     made = ECMRPSource(parameters, phases=source_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_ecm_rp.crosses(parameters),
