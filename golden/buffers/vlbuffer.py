@@ -129,13 +129,13 @@ def fits(state: VLBufferState, vl: int, flits: int) -> bool:
 
 @kernel
 def readable(state: VLBufferState, vl: int) -> int:
-    """Return the number of flits of a lane that a reading port can read."""
+    """Return how many flits of a lane a reading port can read in this cycle."""
     return min(state.held[vl], state.read_flits) if vl < state.vls else 0
 
 
 @kernel
 def flit_at(state: VLBufferState, vl: int, distance: int) -> int:
-    """Return the flit at a distance from the oldest flit of a lane, or 0 for none."""
+    """Return the flit at ``distance`` behind the oldest flit of a lane, or 0 if there is none."""
     if distance >= readable(state, vl):
         return 0
     return state.ring[vl, (state.first[vl] + distance) % state.maximum]

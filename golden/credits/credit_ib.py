@@ -180,7 +180,7 @@ def has_advanced(state: CreditIBState, vl: int) -> bool:
 
 @inner
 def due_lanes(state: CreditIBState) -> int:
-    """Return a bit mask of the lanes whose FCP is due."""
+    """Return a bit mask of the lanes for which an FCP is due."""
     due = state.regs[PENDING]
     for vl in range(state.data_vls):
         if has_advanced(state, vl):
@@ -201,7 +201,10 @@ def body_crc(body: int) -> int:
 
 @inner
 def offered_fcp(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
-    """Return (lane, packet) of the FCP that may be sent now, with lane -1 if none is due or a packet is being sent."""
+    """Return (lane, packet) of the FCP that may be sent now.
+
+    The lane is -1 if no FCP is due or a packet is being sent.
+    """
     if state.regs[BUSY] != 0:
         return -1, 0
     due = due_lanes(state)
@@ -216,7 +219,7 @@ def offered_fcp(state: CreditIBState, initializing: bool) -> tuple[int, int]:  #
 
 @inner
 def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
-    """Return (lane, FCTBS, FCCL) of an arrived FCP, with lane -1 if it must be ignored."""
+    """Parse an arrived FCP and return (lane, FCTBS, FCCL). The lane is -1 if the FCP must be ignored."""
     body = packet >> 16
     vl = (body >> 12) & 15
     if body_crc(body) != packet & 0xFFFF or body >> 28 > _INITIALIZE or vl >= state.data_vls:
@@ -226,7 +229,7 @@ def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
 
 @inner
 def has_space_for_arrival(state: CreditIBState, inputs: Inputs) -> bool:
-    """Return whether there is buffer space for the packet that arrives in this cycle."""
+    """Return whether the buffer has space for the packet that arrives in this cycle."""
     vl = inputs.values[ARRIVED_VL]
     return inputs.flags[ARRIVED] != 0 and vl < state.data_vls and state.room[vl] >= inputs.values[ARRIVED_BLOCKS]
 

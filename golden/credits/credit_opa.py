@@ -176,7 +176,7 @@ def units_of(state: CreditOPAState, code: int) -> int:
 
 @inner
 def outgoing_bits(state: CreditOPAState) -> int:
-    """Return the two bits for the next LTP, part of the return being sent, lowest bits first."""
+    """Return the two bits of the current credit return that the next LTP carries, lowest bits first."""
     return (state.regs[SAYING] >> 2 * state.regs[SAID_LTPS]) & 3
 
 
@@ -229,7 +229,7 @@ def receive_credit_bits(state: CreditOPAState, bits: int, rule_counts: NDArray[n
 
 @inner
 def is_error(state: CreditOPAState, inputs: Inputs) -> bool:
-    """Return whether the two bits of this cycle complete a return that exceeds the outstanding units."""
+    """Return whether the return completed in this cycle exceeds the outstanding units."""
     if inputs.flags[LTP_ARRIVED] == 0 or state.regs[HEARD_LTPS] < 3:
         return False
     received = state.regs[HEARD] | (inputs.values[CREDIT_IN] << 6)
@@ -250,10 +250,7 @@ def write(state: CreditOPAState, select: int, vl: int, units: int) -> None:
 
 @inner
 def _begin_change(state: CreditOPAState, rule_counts: NDArray[np.int64]) -> None:
-    """Determine the lanes that change and stop their sharing (COPA-6).
-
-    All lanes change if the overall limit shrinks.
-    """
+    """Start a change of limits: determine the lanes that change, and stop their use of shared units (COPA-6)."""
     regs = state.regs
     shrinks = regs[NEW_OVERALL] < regs[OVERALL]
     rule_counts[OVERALL_SHRANK] += shrinks

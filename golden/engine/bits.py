@@ -61,12 +61,7 @@ LIST_MARGIN = 3
 
 @inner
 def list_members(sets: NDArray[np.int64], bits_per_set: int, numbers: NDArray[np.int64]) -> int:
-    """Write the members of all sets to ``numbers`` and return their number.
-
-    Member ``m`` of set ``s`` is written as ``(s << bits) + m``. Each pass of the inner loop writes four elements, so
-    that its branch is predictable. Surplus elements are overwritten by the next set, or lie after the last member
-    (``docs/engine.md``).
-    """
+    """Write the members of several sets to ``numbers``, in order, and return their total count."""
     count = 0
     for number in range(len(sets)):
         place, left = count, sets[number]  # overwrites the surplus of the previous set

@@ -12,7 +12,7 @@ from vlane.golden.engine.kernel import inner
 
 @inner
 def allocate_record(records: Any) -> int:
-    """Allocate a record of a pool, which must have a free one, and return the record's number."""
+    """Take a record from the free list of a pool and return its number. The list must not be empty."""
     number = int(records.regs[FREE])
     records.regs[FREE] = records.pool[number].next
     records.regs[IN_USE] += 1
@@ -21,7 +21,7 @@ def allocate_record(records: Any) -> int:
 
 @inner
 def free_record(records: Any, index: int) -> None:
-    """Return a record to its pool."""
+    """Return a record to the free list of its pool."""
     records.pool[index].next = records.regs[FREE]
     records.regs[FREE] = index
     records.regs[IN_USE] -= 1

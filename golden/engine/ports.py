@@ -24,10 +24,7 @@ def batch_of(state: State, ports: int) -> State:
 
 @intrinsic(expand=expand_at_port)
 def at_port(batch: State, port: int) -> State:
-    """Return the state of one port of a batch.
-
-    Its arrays are views.
-    """
+    """Return the state of one port of a batch, as views of the batch's arrays."""
     return _map_arrays(batch, lambda array: array[port])
 
 

@@ -18,7 +18,7 @@ _A, _B, _C, _KEEP = np.uint64(13), np.uint64(7), np.uint64(17), np.uint64(2)
 
 
 def seeded_rng(*parts: int) -> NDArray[np.uint64]:
-    """Return the state of a generator for a seed of several numbers."""
+    """Return the generator state for a seed that consists of several numbers."""
     mixed = np.random.SeedSequence([part & _WORD for part in parts]).generate_state(1, np.uint64)
     return mixed | np.uint64(1)
 

@@ -17,7 +17,7 @@ from vlane.golden.engine.kernel import inner
 
 
 class FCPState:
-    """FCP state of a port.
+    """Flow-control state of a port: due and last FCPs sent, and FCPs in flight to the port.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def uses_sideband(limits: FCPLimits) -> bool:
 
 @inner
 def has_credit(limits: FCPLimits, link_end: int, lane: int, blocks: int) -> bool:
-    """Return whether a packet of ``blocks`` blocks may be sent (IBS-C1)."""
+    """Return whether the limit permits a packet of ``blocks`` blocks (IBS-C1)."""
     return counters.within_limit(limits.limit[link_end, lane], limits.sent[link_end, lane], blocks)
 
 
@@ -181,7 +181,7 @@ def is_fcp_due(limits: FCPLimits, link_end: int, cycle: int) -> bool:
 
 @inner
 def send_fcp(limits: FCPLimits, link_end: int, receiving_end: int, cycle: int, flight: int) -> None:
-    """Send the next due FCP to the other end (IBS-C4)."""
+    """Send the next due FCP of a port to the receiving end (IBS-C4)."""
     this = limits.end[link_end]
     lane = counters.next_due_lane(this.due, this.last)
     this.last = lane
@@ -195,7 +195,7 @@ def send_fcp(limits: FCPLimits, link_end: int, receiving_end: int, cycle: int, f
 def send_fcp_with_limit(
     limits: FCPLimits, link_end: int, receiving_end: int, lane: int, limit: int, cycle: int, flight: int
 ) -> None:
-    """Send an FCP with a given limit, unless it is lost (IBS-C5, IBS-C6)."""
+    """Send an FCP with the given limit, unless the link loses FCPs in this cycle (IBS-C5, IBS-C6)."""
     limits.limit_sent[link_end, lane] = limit
     limits.fcps[link_end, lane] += 1
     if cycle < limits.end[link_end].loses_until:
@@ -209,7 +209,7 @@ def send_fcp_with_limit(
 
 @inner
 def arriving_fcp(limits: FCPLimits, link_end: int, cycle: int) -> tuple[int, int]:
-    """Return (lane, limit) of the FCP that arrives at a port in a cycle, lane -1 for none."""
+    """Return (lane, limit) of the FCP that arrives at a port in a cycle. The lane is -1 if none arrives."""
     this = limits.end[link_end]
     fcp = limits.flying[link_end, this.oldest]
     if this.flying == 0 or fcp.holds_from != cycle + 1:
@@ -219,7 +219,7 @@ def arriving_fcp(limits: FCPLimits, link_end: int, cycle: int) -> tuple[int, int
 
 @inner
 def drop_fcps(limits: FCPLimits, link_end: int, end_cycle: int) -> None:
-    """Mark the FCPs that a port sends before a cycle as lost (IBS-C6)."""
+    """Lose all FCPs that a port sends before ``end_cycle`` (IBS-C6)."""
     limits.end[link_end].loses_until = max(limits.end[link_end].loses_until, end_cycle)
 
 

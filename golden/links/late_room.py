@@ -33,7 +33,7 @@ class PacketStart:
 
 
 class LateCredits(NamedTuple):
-    """Credits of senders. Those of switches decide late, those of NICs at once.
+    """Credits of all senders. Switches decide from credits some cycles old, NICs from current ones.
 
     Parameters
     ----------
@@ -66,19 +66,23 @@ def new_late_credits(rooms: BufferOccupancy, *, largest: tuple[int, ...], first_
 
 @inner
 def credit_lag(sender_credits: LateCredits, link_end: int) -> int:
-    """Return by how many cycles a sender counts returns later than an exact sender."""
+    """Return the delay in cycles with which a sender counts returned credits: 0 for NICs."""
     return AGE if link_end < sender_credits.first_exact else 0
 
 
 @inner
 def begin_decision(sender_credits: LateCredits, link_end: int, cycle: int) -> None:
-    """Set the cycle of a sender's decision."""
+    """Store the cycle for which a sender decides next."""
     sender_credits.now[link_end] = cycle
 
 
 @inner
 def fits(sender_credits: LateCredits, link_end: int, lane: int, blocks: int) -> bool:
-    """Return whether a sender finds credit for a packet (IBF-7). NICs use the packet's size."""
+    """Return whether the sender has credit for a packet of a lane (IBF-7).
+
+    Switches check the lane's largest packet against state some cycles old; NICs check ``blocks`` against the current
+    state.
+    """
     rooms = sender_credits.rooms
     if link_end >= sender_credits.first_exact:
         return room.fits(rooms, link_end, lane, blocks)
@@ -126,7 +130,7 @@ def consume_credit(sender_credits: LateCredits, link_end: int, lane: int, blocks
 
 @inner
 def return_credit(sender_credits: LateCredits, link_end: int, lane: int, blocks: int) -> None:
-    """Count returned blocks."""
+    """Add returned blocks to a lane's credit."""
     room.release(sender_credits.rooms, link_end, lane, blocks)
 
 
@@ -138,11 +142,11 @@ def blocks_in_use(sender_credits: LateCredits, link_end: int, lane: int) -> int:
 
 @inner
 def no_fcps_sent(sender_credits: LateCredits) -> NDArray[np.int64]:
-    """Return zeros: returns need no flow-control packets."""
+    """Return zeros, because credit returns need no flow-control packets."""
     return np.zeros((len(sender_credits.rooms.taken), sender_credits.rooms.taken.shape[1]), np.int64)
 
 
 @inner
 def peak_blocks_in_use(sender_credits: LateCredits) -> NDArray[np.int64]:
-    """Return the maximum number of blocks in use, by port and VL."""
+    """Return the peak number of blocks in use, by port and VL."""
     return sender_credits.rooms.taken["most"]

@@ -63,7 +63,7 @@ def fcp_period(remote_credit: Any) -> int:
 
 @by_type({FCPLimits: limits.uses_sideband}, default=True)
 def uses_sideband(remote_credit: Any) -> bool:
-    """Return whether flow-control packets use a sideband instead of the link."""
+    """Return whether flow-control packets travel on a sideband, so that they take no link cycles."""
     return False
 
 
@@ -74,7 +74,7 @@ def has_credit(remote_credit: Any, link_end: int, lane: int, blocks: int) -> boo
 
 @by_type({BufferOccupancy: room.missing_blocks}, default=True)
 def missing_blocks(remote_credit: Any, link_end: int, lane: int, blocks: int) -> int:
-    """Return a lower bound of the blocks that must become free before a packet has credit, or 0 if none is known."""
+    """Return a lower bound of the blocks that must be freed before a packet has credit, 0 if unknown."""
     return 0
 
 
@@ -90,12 +90,18 @@ def blocks_in_use(remote_credit: Any, link_end: int, lane: int) -> int:
 
 @by_type({BufferOccupancy: room.release, LateCredits: late.return_credit, FCPLimits: limits.count_freed})
 def count_freed_blocks(remote_credit: Any, link_end: int, lane: int, blocks: int) -> None:
-    """Count freed blocks: in the remote buffer with returns, in the port's own input buffer with FCPs."""
+    """Count freed blocks.
+
+    With credit returns these are blocks of the remote buffer; with FCPs, of the port's own input buffer.
+    """
 
 
 @by_type({LateCredits: late.begin_decision, FCPLimits: limits.receive_fcps}, default=True)
 def begin_decision(remote_credit: Any, link_end: int, cycle: int) -> None:
-    """Apply the limits of the FCPs that are valid in a cycle, or note the cycle for late decisions."""
+    """Bring a sender's credits up to date for a decision in ``cycle``.
+
+    With FCPs, apply the limits that are valid by then; with late decisions, store the cycle.
+    """
 
 
 @inner
@@ -105,13 +111,13 @@ def _decides_late(remote_credit: LateCredits) -> bool:
 
 @by_type({LateCredits: _decides_late}, default=True)
 def decides_late(remote_credit: Any) -> bool:
-    """Return whether switches decide from state some cycles old."""
+    """Return whether switches decide from credits some cycles old."""
     return False
 
 
 @by_type({LateCredits: late.credit_lag}, default=True)
 def credit_lag(remote_credit: Any, link_end: int) -> int:
-    """Return by how many cycles a sender counts returns later than an exact sender."""
+    """Return the delay in cycles with which a sender counts returned credits."""
     return 0
 
 
@@ -122,7 +128,7 @@ def fcps_sent(remote_credit: Any) -> NDArray[np.int64]:
 
 @by_type({BufferOccupancy: _peak_of_buffers, LateCredits: late.peak_blocks_in_use, FCPLimits: _peak_of_limits})
 def peak_blocks_in_use(remote_credit: Any) -> NDArray[np.int64]:
-    """Return the maximum number of blocks in use in the remote buffers, as known to the senders, by port and VL."""
+    """Return the peak number of blocks in use in the remote buffers, by port and VL, as known to the senders."""
 
 
 @by_type({FCPLimits: limits.drop_fcps}, default=True)

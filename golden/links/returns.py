@@ -19,7 +19,7 @@ NEVER = 1 << 60
 
 
 class PacketReturn:
-    """A packet whose space is being freed flit by flit.
+    """Return of a packet's buffer space, flit by flit.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class PacketReturn:
 
 
 class ReturnRow:
-    """Packets of a row that are being freed.
+    """Ring buffer of the packet returns of a port, or of a VL of a port.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class ReturnRow:
 
 
 class ImmediateReturn:
-    """Space that is freed at once.
+    """Return of buffer space as a whole, in a known cycle.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def new_returns(
 
 @inner
 def completed_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int:
-    """Return the number of blocks that are complete within the first ``flits`` flits of a packet."""
+    """Return the number of blocks completed by the first ``flits`` flits of a packet."""
     return blocks if flits >= of_flits else flits >> flit_shift
 
 
@@ -153,10 +153,7 @@ def begin_packet_return(
     blocks: int,
     flits_ahead: int,
 ) -> None:
-    """Start to free a packet's space as its flits move.
-
-    The space of the first flit is free from cycle ``start_cycle`` on.
-    """
+    """Start the return of a packet's space, flit by flit, from ``start_cycle`` on."""
     if flits == 1:
         schedule_immediate_return(credit_returns, link_end, start_cycle, lane, blocks)
         return
@@ -178,7 +175,7 @@ def _slot(credit_returns: Returns, cycle: int) -> int:
 
 @inner
 def immediate_return_indices(credit_returns: Returns, cycle: int) -> range:
-    """Return the indices in ``at_once`` of the space freed in a cycle."""
+    """Return the indices in ``at_once`` of the returns of a cycle."""
     slot = _slot(credit_returns, cycle)
     first = slot * len(credit_returns.row) * credit_returns.most_at_once
     return range(first, first + credit_returns.coming[slot])
@@ -186,7 +183,7 @@ def immediate_return_indices(credit_returns: Returns, cycle: int) -> range:
 
 @inner
 def schedule_immediate_return(credit_returns: Returns, link_end: int, start_cycle: int, lane: int, blocks: int) -> None:
-    """Free space at once in a later cycle, less than ``len(coming)`` ahead.
+    """Schedule the return of blocks in a later cycle, less than ``len(coming)`` cycles ahead.
 
     Each row frees space at most ``most_at_once`` times per cycle.
     """
@@ -200,13 +197,13 @@ def schedule_immediate_return(credit_returns: Returns, link_end: int, start_cycl
 
 @inner
 def clear_immediate_returns(credit_returns: Returns, cycle: int) -> None:
-    """Clear the list of a cycle after it was counted."""
+    """Empty the list of a cycle whose returns have been applied."""
     credit_returns.coming[_slot(credit_returns, cycle)] = 0
 
 
 @inner
 def apply_returns(credit_returns: Returns, remote_credit: Any, link_end: int, cycle: int) -> None:
-    """Count the space of a port that was freed before a cycle."""
+    """Credit the sender with the space of a port that was freed before a cycle."""
     for number in range(link_end * credit_returns.rows, (link_end + 1) * credit_returns.rows):
         _apply_row(credit_returns, remote_credit, link_end, number, cycle)
 
@@ -259,7 +256,7 @@ def prefetch_returns(credit_returns: Returns, link_end: int) -> None:
 
 @inner
 def has_returns_under_way(credit_returns: Returns, link_end: int) -> bool:
-    """Return whether space of a port is being freed flit by flit, as of the last ``apply_returns``."""
+    """Return whether space of a port is still being freed flit by flit, as of the last ``apply_returns``."""
     packets = 0
     for number in range(link_end * credit_returns.rows, (link_end + 1) * credit_returns.rows):
         packets += credit_returns.row[number].count

@@ -27,7 +27,7 @@ class Bounds:
 
 
 class SharedOccupancy:
-    """Occupancy of a buffer.
+    """Blocks of a buffer occupied by all lanes in excess of their minima.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class SharedOccupancy:
 
 
 class LaneOccupancy:
-    """Occupancy of a buffer by one lane.
+    """Blocks of a buffer occupied by one lane.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def prefetch_occupancy(rooms: BufferOccupancy, buffer: int) -> None:
 
 @inner
 def occupy(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> None:
-    """Occupy blocks, which must fit."""
+    """Reserve ``blocks`` blocks of a lane in a buffer. They must fit."""
     taken = rooms.taken[buffer, lane]
     after = taken.blocks + blocks
     if not rooms.divided:
@@ -142,7 +142,7 @@ def occupy(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> None:
 
 @inner
 def release(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> None:
-    """Free occupied blocks."""
+    """Free ``blocks`` occupied blocks of a lane in a buffer."""
     taken = rooms.taken[buffer, lane]
     after = taken.blocks - blocks
     if not rooms.divided:
