@@ -76,9 +76,9 @@ def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
 
 
 def simulated_verilog(component: Any, top: str) -> str:
-    """Return a component as Verilog for simulators: as ``to_verilog``, but in as little text as can be.
+    """Return a component as Verilog for simulators, as short as possible.
 
-    Modules that are equal are written once, and equal entries of a memory are filled by loops.
+    Equal modules are written once, and equal entries of a memory are filled by loops.
     """
     return fill_by_loops(_cached_verilog(merge_equal_modules(shared_rtlil(component, top)), top, stripped=True))
 
@@ -116,14 +116,14 @@ def _run_builtin(script: str, work: Path) -> str:
 
 
 def to_rtlil(design: Any, top: str, **options: Any) -> str:
-    """Return a design as RTLIL, the input of yosys. ``options`` are Amaranth's."""
+    """Return a design as RTLIL, the input of yosys. ``options`` go to Amaranth's converter."""
     with no_collection():
         text: str = rtlil.convert(design, name=top, **options)
     return text
 
 
 class CompiledModel:
-    """A loaded library. Each instance has its own device, which starts in the state after power-on.
+    """Hardware compiled to a library. Each instance has its own device in the state after power-on.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class CompiledModel:
         return address, self._device
 
     def free_run(self, rows: Words) -> int:
-        """Run like ``run``, but read only a checksum of the last cycle: measures the greatest possible speed."""
+        """Run like ``run``, but read only a checksum after the last cycle, to measure the highest possible speed."""
         return int(self._code.vlane_free_run(self._device, len(rows), rows))
 
 
@@ -326,6 +326,6 @@ def _size(text: str) -> str:
 
 
 def compile_model(component: Any, top: str, *, traced: bool = False, for_long: bool = False) -> CompiledModel:
-    """Return a component's compiled library, cached by content. ``for_long`` optimises for very long runs."""
+    """Compile a component to a library, cached by content. ``for_long`` optimizes for very long runs."""
     text = simulated_verilog(component, top)
     return compile_verilog(text, component_ports(component), top, traced=traced, for_long=for_long)

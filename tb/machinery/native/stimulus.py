@@ -29,7 +29,7 @@ instead of random ones.
 
 
 class Stretch(Protocol):
-    """A phase of a stimulus. ``wild`` phases contain inputs that the contract forbids."""
+    """Interface of a phase of a stimulus. ``wild`` phases contain inputs that the contract forbids."""
 
     @property
     def cycles(self) -> int:
@@ -48,7 +48,7 @@ class Stretch(Protocol):
 
 
 class Stimulus(ABC):
-    """Source of rows for the lockstep: golden, the models at its ports, and a plan of phases.
+    """Base of all stimuli: a golden block, models of its neighbours, and phases of traffic.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Stimulus(ABC):
         outputs: Layout,
         judged_from_cycles: int = 0,
     ) -> None:
-        """Count crosses from now on. Crosses of rules that do not apply need not be reached."""
+        """Start to count crosses. A cross with a rule that does not apply need not be reached."""
         self.crosses = Crosses(crosses, events, rules=self._names, inputs=inputs, outputs=outputs)
         self.judged_from_cycles = judged_from_cycles or self.judged_from_cycles
 
@@ -159,7 +159,7 @@ class Stimulus(ABC):
 
 
 def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
-    """Return phases of exactly ``cycles`` cycles in total. The last phase is shortened or extended."""
+    """Return phases of exactly ``cycles`` cycles in total, by shortening or extending the last phase."""
     kept: list[Any] = []
     left = cycles
     for phase in phases:
@@ -173,7 +173,10 @@ def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
 
 
 def cut_whole(phases: Sequence[Any], cycles: int, rest: Callable[[int], Any]) -> tuple[Any, ...]:
-    """Return the first phases, ``cycles`` cycles in total. ``rest(cycles)`` replaces a phase that would be cut."""
+    """Return the first phases, of ``cycles`` cycles in total.
+
+    ``rest(cycles)`` returns the phase that replaces a phase which would be cut.
+    """
     kept: list[Any] = []
     left = cycles
     for phase in phases:

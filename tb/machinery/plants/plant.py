@@ -47,7 +47,7 @@ class Plant:
 
 
 def with_planted_line(source: str, line: str, instead: str) -> str:
-    """Return a source with one line replaced.
+    """Return a module's source with one line replaced.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def with_planted_line(source: str, line: str, instead: str) -> str:
 
 
 def install(file: str, line: str, instead: str) -> None:
-    """Make Python load a file's module with one line replaced. The module must not be loaded yet."""
+    """Install an import hook that loads a file's module with one line replaced. The module must not be loaded yet."""
     sys.meta_path.insert(0, _Finder(file, line, instead))
 
 
