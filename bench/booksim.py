@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from vlane.errors import InputError
 from vlane.golden.network.network import run
-from vlane.golden.network.runs import packets_for, run_to
+from vlane.golden.network.runs import new_packet_pool, run_to
 from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.sim_top.study.simulate import simulate
 from vlane.study.study import Study
@@ -248,7 +248,7 @@ def vlane_speed(network: Network, *, flits: int, load: float, cycles: int) -> fl
     """Return flit-hops per CPU second, without compilation and what it takes to build the network."""
     world = make_world(_study(network, flits=flits, load=load, cycles=cycles), Path())
     net = make_network(world, load=load, seed=1)
-    packets = packets_for(net, 1 << 14)
+    packets = new_packet_pool(net, 1 << 14)
     run(net, packets, 0)
     start = time.process_time()
     run_to(net, packets, cycles)

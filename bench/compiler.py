@@ -24,7 +24,7 @@ from vlane.golden.compiler.kernel import Kernel
 from vlane.golden.compiler.types import type_of
 from vlane.golden.engine.kernel import source_digest
 from vlane.golden.network.network import run
-from vlane.golden.network.runs import packets_for
+from vlane.golden.network.runs import new_packet_pool
 from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.study.file import read_study_file
 
@@ -53,7 +53,7 @@ def measured(name: str, cycles: int, repeats: int) -> dict[str, Any]:
 
     def network() -> tuple[Any, Any]:
         net = make_network(world, load=load, seed=1)
-        return net, packets_for(net, 1 << 17)
+        return net, new_packet_pool(net, 1 << 17)
 
     net, packets = network()
     kernel = Kernel(run.python_function, source_digest)  # type: ignore[attr-defined]  # one that nobody has compiled

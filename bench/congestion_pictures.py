@@ -20,7 +20,7 @@ import polars as pl
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from vlane.golden.network.cores import running
+from vlane.golden.network.cores import start_network
 from vlane.golden.network.meters import APART, PARTS
 from vlane.sim_top.output.pictures import colour, new_figure, styled, write_png
 from vlane.sim_top.scenario.world import make_network, make_world
@@ -97,7 +97,7 @@ def _course(control: str) -> _Course:
     changes = {"traffic.1.active_cycles": [_BEGINS, _ENDS], "run.cycles": _LAST, "run.warm_up_cycles": 0}
     study = case.study.with_(changes)
     world = make_world(study.study, study.base)
-    network = running(make_network(world, load=case.loads[0], seed=1), cores=1)
+    network = start_network(make_network(world, load=case.loads[0], seed=1), cores=1)
     network.grow(_PACKETS)
     switch, port = world.topology.hosts[_HOT]
     received, queue, ccti = [], [], []

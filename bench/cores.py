@@ -14,7 +14,7 @@ from typing import Any
 
 from bars import at_least
 
-from vlane.golden.network.cores import running
+from vlane.golden.network.cores import start_network
 from vlane.sim_top.scenario.world import World, make_network, make_world
 from vlane.study.study import Study
 
@@ -56,7 +56,7 @@ def _bar(name: str) -> dict[str, Any]:
 
 def _timed(world: World, cores: int, cycles: int) -> tuple[float, float, int]:
     """Return seconds and CPU seconds of all but the first quarter of a run, and the digest of all of it."""
-    network = running(make_network(world, load=0.3, seed=1), cores=cores)
+    network = start_network(make_network(world, load=0.3, seed=1), cores=cores)
     network.warm()
     network.run_to(cycles // 4, deque())
     start, spent = time.perf_counter(), network.cpu_seconds

@@ -18,7 +18,7 @@ from typing import Any
 from bars import at_most
 
 from vlane.golden.network.network import run
-from vlane.golden.network.runs import packets_for, run_to
+from vlane.golden.network.runs import new_packet_pool, run_to
 from vlane.sim_top.scenario.path_checks import check_world
 from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.study.study import Study
@@ -56,7 +56,7 @@ def _ran(study: Study) -> dict[str, Any]:
     start = time.process_time()
     world = make_world(study, Path())
     net = make_network(world, load=study.run.loads[0], seed=1)
-    packets = packets_for(net, 1 << 14)
+    packets = new_packet_pool(net, 1 << 14)
     run(net, packets, 0)
     built = time.process_time() - start
     start = time.process_time()

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.documents.files import write_whole
-from vlane.golden.network.cores import running
+from vlane.golden.network.cores import start_network
 from vlane.golden.topologies.routing import up_down
 from vlane.golden.topologies.topology import irregular
 from vlane.planning.voqsw import plan_voqsw
@@ -161,7 +161,7 @@ def _world(tables: str) -> World:
 
 def _course(world: World) -> NDArray[np.int64]:
     """Return the blocks taken by VL of every input between switches, by frame, input and VL."""
-    network = running(make_network(world, load=_LOAD, seed=1), cores=1)
+    network = start_network(make_network(world, load=_LOAD, seed=1), cores=1)
     ends = [(switch << 3) + port for switch, port in sorted(world.topology.far_ends())]
     frames = []
     for frame in range(_FRAMES):

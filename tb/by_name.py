@@ -42,7 +42,7 @@ def stimulus(name: str) -> Any:
 
 
 def crosses(name: str) -> Any:
-    """Return the module of a block's crosses."""
+    """Return the module that defines a block's crosses."""
     return import_module(module_name(name, "crosses"))
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.credits.room_rule import beyond
+from vlane.golden.credits.room_rule import excess_over_minimum
 from vlane.golden.credits.room_rule import fits as within_room
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
@@ -116,7 +116,7 @@ def shared_in_use(state: VLBufferState) -> int:
     """Return the number of flits that lanes use in excess of their minima."""
     total = 0
     for vl in range(state.vls):
-        total += beyond(state.used[vl], state.minimum)
+        total += excess_over_minimum(state.used[vl], state.minimum)
     return total
 
 
@@ -129,16 +129,16 @@ def fits(state: VLBufferState, vl: int, flits: int) -> bool:
 
 @kernel
 def readable(state: VLBufferState, vl: int) -> int:
-    """Return the number of flits of a lane that a reading port can read."""
+    """Return how many flits of a lane a reading port can read in this cycle."""
     return min(state.held[vl], state.read_flits) if vl < state.vls else 0
 
 
 @kernel
-def shown(state: VLBufferState, vl: int, place: int) -> int:
-    """Return the flit at a distance from the oldest flit of a lane, or 0 for none."""
-    if place >= readable(state, vl):
+def flit_at(state: VLBufferState, vl: int, distance: int) -> int:
+    """Return the flit at ``distance`` behind the oldest flit of a lane, or 0 if there is none."""
+    if distance >= readable(state, vl):
         return 0
-    return state.ring[vl, (state.first[vl] + place) % state.maximum]
+    return state.ring[vl, (state.first[vl] + distance) % state.maximum]
 
 
 @kernel
@@ -151,7 +151,7 @@ def step(
     write_data: NDArray[np.int64],
     read_vl: NDArray[np.int64],
     read_count: NDArray[np.int64],
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> int:
     """Run a clock cycle and return the number of discarded flits.
 
@@ -170,14 +170,14 @@ def step(
     """
     taken = reserve_flits > 0 and reserve_vl < state.vls and fits(state, reserve_vl, reserve_flits)
     if reserve_flits > 0:
-        rules[RESERVED] += taken
-        rules[REFUSED] += not taken
+        rule_counts[RESERVED] += taken
+        rule_counts[REFUSED] += not taken
         if reserve_vl < state.vls:
             after = state.used[reserve_vl] + reserve_flits
-            rules[WITHIN_MINIMUM] += taken and after <= state.minimum
-            rules[FROM_SHARED] += taken and after > state.minimum
-            rules[AT_MAXIMUM] += after > state.maximum
-            rules[SHARED_GONE] += not taken and after <= state.maximum
+            rule_counts[WITHIN_MINIMUM] += taken and after <= state.minimum
+            rule_counts[FROM_SHARED] += taken and after > state.minimum
+            rule_counts[AT_MAXIMUM] += after > state.maximum
+            rule_counts[SHARED_GONE] += not taken and after <= state.maximum
 
     emptied, reading = 0, 0
     for port in range(len(read_vl)):
@@ -186,11 +186,11 @@ def step(
         if count == 0:
             continue
         if (reading >> vl) & 1:
-            rules[SAME_LANE] += 1
+            rule_counts[SAME_LANE] += 1
             continue
-        rules[READ] += 1
-        rules[SEVERAL_READ] += count > 1
-        rules[TWO_READERS] += reading != 0
+        rule_counts[READ] += 1
+        rule_counts[SEVERAL_READ] += count > 1
+        rule_counts[TWO_READERS] += reading != 0
         reading |= 1 << vl
         state.first[vl] = (state.first[vl] + count) % state.maximum
         state.held[vl] -= count
@@ -203,16 +203,16 @@ def step(
     discarded, writing = 0, 0
     for port in range(len(write_vl)):
         vl, count = write_vl[port], min(write_count[port], state.write_flits)
-        rules[TWO_WRITERS] += writing != 0 and count > 0
-        rules[SEVERAL_WRITTEN] += count > 1
+        rule_counts[TWO_WRITERS] += writing != 0 and count > 0
+        rule_counts[SEVERAL_WRITTEN] += count > 1
         writing |= count > 0
         for index in range(count):
             if vl >= state.vls or state.held[vl] >= state.used[vl]:
                 discarded += 1
-                rules[NOT_RESERVED] += 1
+                rule_counts[NOT_RESERVED] += 1
                 continue
             state.ring[vl, (state.first[vl] + state.held[vl]) % state.maximum] = write_data[port, index]
             state.held[vl] += 1
-            rules[WRITTEN] += 1
-            rules[EMPTIED_AND_FILLED] += (emptied >> vl) & 1 and index == 0
+            rule_counts[WRITTEN] += 1
+            rule_counts[EMPTIED_AND_FILLED] += (emptied >> vl) & 1 and index == 0
     return discarded

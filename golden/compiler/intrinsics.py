@@ -127,14 +127,14 @@ def _define_restore(program: Any, kind: Type) -> str:
     return str(name)
 
 
-def _copies(kind: Type, to: str, source: str) -> list[str]:
+def _copies(kind: Type, target: str, source: str) -> list[str]:
     if isinstance(kind, Array | RecordArray):
-        return [f"memcpy({to}.first, {source}.first, size_t({to}.size()) * sizeof *{to}.first);"]
+        return [f"memcpy({target}.first, {source}.first, size_t({target}.size()) * sizeof *{target}.first);"]
     if isinstance(kind, Struct):
         fields = [(identifier(name), item) for name, item in zip(kind.places, kind.items, strict=True)]
-        return [line for name, item in fields for line in _copies(item, f"{to}.{name}", f"{source}.{name}")]
+        return [line for name, item in fields for line in _copies(item, f"{target}.{name}", f"{source}.{name}")]
     if isinstance(kind, Tuple):
-        places = [(f"std::get<{n}>({to})", f"std::get<{n}>({source})", each) for n, each in enumerate(kind.items)]
+        places = [(f"std::get<{n}>({target})", f"std::get<{n}>({source})", each) for n, each in enumerate(kind.items)]
         return [line for one, other, item in places for line in _copies(item, one, other)]
     return []
 

@@ -33,18 +33,18 @@ def header_at(flit: NDArray[np.int64]) -> int:
 
 
 @inner
-def is_cnp(flit: NDArray[np.int64], at: int) -> bool:
+def is_cnp(flit: NDArray[np.int64], position: int) -> bool:
     """Return whether the header belongs to a congestion notification packet."""
-    return flit[at] == CNP_OPCODE
+    return flit[position] == CNP_OPCODE
 
 
 @inner
-def has_fecn(flit: NDArray[np.int64], at: int) -> bool:
+def has_fecn(flit: NDArray[np.int64], position: int) -> bool:
     """Return whether the header has FECN."""
-    return flit[at + FECN_BYTE] & FECN_IN_BYTE != 0
+    return flit[position + FECN_BYTE] & FECN_IN_BYTE != 0
 
 
 @inner
-def set_fecn(flit: NDArray[np.int64], at: int) -> None:
+def set_fecn(flit: NDArray[np.int64], position: int) -> None:
     """Set FECN in the header."""
-    flit[at + FECN_BYTE] |= FECN_IN_BYTE
+    flit[position + FECN_BYTE] |= FECN_IN_BYTE

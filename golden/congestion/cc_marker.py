@@ -169,72 +169,74 @@ def reset(state: CCMarkerState) -> None:
 
 
 @inner
-def _markable(given: Inputs) -> bool:
-    at = bth.header_at(given.flit)
-    return at >= 0 and not bth.is_cnp(given.flit, at)
+def _is_markable(inputs: Inputs) -> bool:
+    at = bth.header_at(inputs.flit)
+    return at >= 0 and not bth.is_cnp(inputs.flit, at)
 
 
 @inner
-def _measure_of(state: CCMarkerState, given: Inputs) -> int:
-    vl = given.values[START_VL]
-    return given.measure[vl] if vl < state.data_vls else 0
+def _measure_of(state: CCMarkerState, inputs: Inputs) -> int:
+    vl = inputs.values[START_VL]
+    return inputs.measure[vl] if vl < state.data_vls else 0
 
 
 @inner
-def decision_of(state: CCMarkerState, given: Inputs) -> Decision:
+def decision_of(state: CCMarkerState, inputs: Inputs) -> Decision:
     """Return the marking decision of a cycle, or ``NOTHING`` if no packet starts."""
-    values = given.values
+    values = inputs.values
     if values[START] == 0:
         return NOTHING
     return markers.decide(
-        state.markers, 0, values[START_VL], _measure_of(state, given), values[START_BLOCKS], _markable(given)
+        state.markers, 0, values[START_VL], _measure_of(state, inputs), values[START_BLOCKS], _is_markable(inputs)
     )
 
 
 @inner
-def step(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> bool:
+def step(state: CCMarkerState, inputs: Inputs, rule_counts: NDArray[np.int64]) -> bool:
     """Run a clock cycle and return whether the packet that starts is marked.
 
-    FECN is then set in ``given.flit``.
+    FECN is then set in ``inputs.flit``.
     """
-    values, port_state = given.values, state.markers.port[0]
-    count_rules(state, given, rules)
+    values, port_state = inputs.values, state.markers.port[0]
+    count_rules(state, inputs, rule_counts)
     level, mark, vl = port_state.level, False, values[START_VL]
     if values[START] != 0:
-        mark = markers.starts(state.markers, 0, vl, _measure_of(state, given), values[START_BLOCKS], _markable(given))
+        mark = markers.start_packet(
+            state.markers, 0, vl, _measure_of(state, inputs), values[START_BLOCKS], _is_markable(inputs)
+        )
         if mark:
-            bth.set_fecn(given.flit, bth.header_at(given.flit))
+            bth.set_fecn(inputs.flit, bth.header_at(inputs.flit))
     elif values[FREE] != 0:
-        markers.idle(state.markers, 0, 1)
+        markers.note_idle_cycles(state.markers, 0, 1)
     if values[FREE] != 0:
         for lane in range(state.data_vls):
             waits = (values[ASKS] & ~values[FITS]) >> lane & 1 != 0
             if waits and not (values[START] != 0 and lane == vl):
-                rules[STARVED] += state.markers.lane[0, lane].starved == 0
-                markers.starve(state.markers, 0, lane)
-    rules[BECAME_BUSY] += level < state.markers.busy_blocks <= port_state.level
-    rules[CEASED] += port_state.level < state.markers.busy_blocks <= level
+                rule_counts[STARVED] += state.markers.lane[0, lane].starved == 0
+                markers.record_starved(state.markers, 0, lane)
+    rule_counts[BECAME_BUSY] += level < state.markers.busy_blocks <= port_state.level
+    rule_counts[CEASED] += port_state.level < state.markers.busy_blocks <= level
     if values[W_ENABLE] != 0:
-        _write(state, given, mark, rules)
+        _write(state, inputs, mark, rule_counts)
     return mark
 
 
 @inner
 def _write(
     state: CCMarkerState,
-    given: Inputs,
+    inputs: Inputs,
     mark: bool,  # noqa: FBT001 - kernels take positional arguments only
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> None:
     """Write the selected setting, from the next cycle on (CCM-12)."""
-    values, select = given.values, given.values[W_SELECT]
-    rules[WRITTEN] += values[START] != 0
+    values, select = inputs.values, inputs.values[W_SELECT]
+    rule_counts[WRITTEN] += values[START] != 0
     if select in (_RATE, _PORT):
         counts = False
         for lane in range(state.data_vls):
             counts |= state.markers.lane[0, lane].left != 0
-        rules[BEGUN_AGAIN] += counts and not mark
-        rules[WRITTEN_WITH_MARK] += counts and mark
+        rule_counts[BEGUN_AGAIN] += counts and not mark
+        rule_counts[WRITTEN_WITH_MARK] += counts and mark
     if select == _VICTIM_MASK:
         markers.set_victim_mask(state.markers, 0, values[W_VICTIM_MASK])
     elif select == _THRESHOLD:
@@ -254,39 +256,39 @@ def _write(
 
 
 @inner
-def count_rules(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> None:
+def count_rules(state: CCMarkerState, inputs: Inputs, rule_counts: NDArray[np.int64]) -> None:
     """Count the rules that a cycle exercises, from the state before the cycle."""
-    values, port_state, most = given.values, state.markers.port[0], state.markers.level_blocks
+    values, port_state, most = inputs.values, state.markers.port[0], state.markers.level_blocks
     if values[START] == 0:
-        rules[EMPTY] += values[FREE] != 0 and 0 < port_state.level < state.markers.idle_blocks
+        rule_counts[EMPTY] += values[FREE] != 0 and 0 < port_state.level < state.markers.idle_blocks
         return
-    rules[FULL] += port_state.level + values[START_BLOCKS] > most
+    rule_counts[FULL] += port_state.level + values[START_BLOCKS] > most
     vl, blocks = values[START_VL], values[START_BLOCKS]
-    rules[ELEMENT] += port_state.valid != 0 and port_state.control_type == 0
-    rules[STARVATION] += port_state.valid != 0 and port_state.control_type != 0
+    rule_counts[ELEMENT] += port_state.valid != 0 and port_state.control_type == 0
+    rule_counts[STARVATION] += port_state.valid != 0 and port_state.control_type != 0
     if vl >= state.data_vls:
-        rules[ABSENT] += 1
+        rule_counts[ABSENT] += 1
         return
-    found, at = decision_of(state, given), bth.header_at(given.flit)
-    measure = given.measure[vl]
-    threshold, least, _ = markers.in_force(state.markers, 0)
-    rules[OVER] += found.over
-    rules[NOT_OVER] += threshold != 0 and not found.over
-    rules[NEVER] += threshold == 0 and measure >= state.markers.limits[vl, 1]
-    rules[FED] += state.markers.lane[0, vl].starved != 0
-    rules[ROOT] += found.root
-    rules[VICTIM] += found.victim
-    rules[NEITHER] += found.over and not found.root and not found.victim
-    rules[MASKED] += found.eligible and not found.root
-    rules[NOT_MASKED] += found.over and not found.root and port_state.victim_mask == 0
+    found, at = decision_of(state, inputs), bth.header_at(inputs.flit)
+    measure = inputs.measure[vl]
+    threshold, least, _ = markers.settings_in_force(state.markers, 0)
+    rule_counts[OVER] += found.over
+    rule_counts[NOT_OVER] += threshold != 0 and not found.over
+    rule_counts[NEVER] += threshold == 0 and measure >= state.markers.limits[vl, 1]
+    rule_counts[FED] += state.markers.lane[0, vl].starved != 0
+    rule_counts[ROOT] += found.root
+    rule_counts[VICTIM] += found.victim
+    rule_counts[NEITHER] += found.over and not found.root and not found.victim
+    rule_counts[MASKED] += found.eligible and not found.root
+    rule_counts[NOT_MASKED] += found.over and not found.root and port_state.victim_mask == 0
     admitted = found.root or (found.over and port_state.victim_mask != 0)
-    rules[TOO_SMALL] += admitted and blocks < least
-    rules[NO_HEADER] += admitted and blocks >= least and at == bth.NO_HEADER
-    rules[OUT_OF_REACH] += admitted and blocks >= least and at == bth.OUT_OF_REACH
-    rules[MARKED] += found.mark
-    rules[PASSED] += found.eligible and not found.mark
+    rule_counts[TOO_SMALL] += admitted and blocks < least
+    rule_counts[NO_HEADER] += admitted and blocks >= least and at == bth.NO_HEADER
+    rule_counts[OUT_OF_REACH] += admitted and blocks >= least and at == bth.OUT_OF_REACH
+    rule_counts[MARKED] += found.mark
+    rule_counts[PASSED] += found.eligible and not found.mark
     if at >= 0:
-        rules[CNP] += admitted and blocks >= least and bth.is_cnp(given.flit, at)
-        rules[GRH_MARKED] += found.mark and at != BTH_AT
-        rules[FECN_SET] += found.mark and not bth.has_fecn(given.flit, at)
-        rules[FECN_KEPT] += not found.mark and bth.has_fecn(given.flit, at)
+        rule_counts[CNP] += admitted and blocks >= least and bth.is_cnp(inputs.flit, at)
+        rule_counts[GRH_MARKED] += found.mark and at != BTH_AT
+        rule_counts[FECN_SET] += found.mark and not bth.has_fecn(inputs.flit, at)
+        rule_counts[FECN_KEPT] += not found.mark and bth.has_fecn(inputs.flit, at)

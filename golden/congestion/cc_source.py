@@ -32,17 +32,17 @@ from vlane.golden.congestion.sources import (
     Flow,
     Sources,
     Sweep,
-    answer,
-    find,
-    gap_of,
+    find_entry,
+    free_entry,
+    injection_gap,
     is_held,
     is_settling,
+    may_inject,
     new_sources,
     receive_becn,
     reset,
-    set_of,
-    vacant,
-    visit,
+    set_of_flow,
+    visit_entry,
     write,
 )
 from vlane.golden.engine.kernel import inner
@@ -74,19 +74,19 @@ __all__ = [
     "Inputs",
     "Sources",
     "Sweep",
-    "answer",
-    "find",
-    "forget",
-    "gap_of",
+    "clear_pending",
+    "find_entry",
+    "free_entry",
+    "injection_gap",
     "is_held",
+    "may_inject",
     "new_inputs",
     "new_sources",
     "receive_becn",
     "reset",
-    "set_of",
+    "set_of_flow",
     "step",
-    "vacant",
-    "visit",
+    "visit_entry",
     "write",
 ]
 
@@ -205,14 +205,14 @@ def new_inputs() -> Inputs:
 
 
 @inner
-def forget(given: Inputs) -> None:
+def clear_pending(inputs: Inputs) -> None:
     """Clear the requests of the previous cycle and the pending results, as a reset does."""
-    given.asked[ASK] = given.told[TELL] = 0
-    given.shown[:] = 0
+    inputs.asked[ASK] = inputs.told[TELL] = 0
+    inputs.shown[:] = 0
 
 
 @inner
-def step(made: Sources, given: Inputs, cycle: int, rules: NDArray[np.int64]) -> None:
+def step(sources: Sources, inputs: Inputs, cycle: int, rule_counts: NDArray[np.int64]) -> None:
     """Run a cycle of the first source: the injection request, the BECN or the visit, the write (CCS-8, CCS-11).
 
     Parameters
@@ -220,130 +220,132 @@ def step(made: Sources, given: Inputs, cycle: int, rules: NDArray[np.int64]) -> 
     cycle : int
         Cycles since reset.
     """
-    asked, told, shown, sweep = given.asked, given.told, given.shown[0], made.sweep[0]
-    _pass_on(given.shown)
+    asked, told, shown, sweep = inputs.asked, inputs.told, inputs.shown[0], sources.sweep[0]
+    _shift_results(inputs.shown)
     shown[S_TAKEN], shown[S_LOST_BECNS] = sweep.taken, sweep.lost
     injected = NOBODY
     if asked[ASK] != 0:
-        place = find(made, 0, asked[ASK_DLID], asked[ASK_SL])
-        _count_question(made, place, asked[ASK_BLOCKS], cycle, rules)
-        if given.written[W_ENABLE] != 0 and given.written[W_SELECT] > _LEVEL and place != NOBODY:
-            rules[IN_USE] += given.written[W_INDEX] == made.flow[0, place].ccti
+        place = find_entry(sources, 0, asked[ASK_DLID], asked[ASK_SL])
+        _count_injection_request(sources, place, asked[ASK_BLOCKS], cycle, rule_counts)
+        if inputs.written[W_ENABLE] != 0 and inputs.written[W_SELECT] > _LEVEL and place != NOBODY:
+            rule_counts[IN_USE] += inputs.written[W_INDEX] == sources.flow[0, place].ccti
         if place != NOBODY:
-            shown[S_KNOWN], shown[S_CCTI] = 1, made.flow[0, place].ccti
-        if answer(made, 0, place, asked[ASK_BLOCKS], cycle):
+            shown[S_KNOWN], shown[S_CCTI] = 1, sources.flow[0, place].ccti
+        if may_inject(sources, 0, place, asked[ASK_BLOCKS], cycle):
             shown[S_MAY] = 1
             injected = place
     if told[TELL] != 0:
-        rules[WAITED] += 1
-        _receive_becn(made, given, cycle, injected, rules)
+        rule_counts[WAITED] += 1
+        _receive_becn(sources, inputs, cycle, injected, rule_counts)
     else:
         place = sweep.next
-        _count_visit(made, place, cycle, injected, rules)
-        visit(made, 0, place, cycle)
-        sweep.next = place + 1 if place + 1 < made.flow.shape[1] else 0
-    _present(made, given)
-    if given.written[W_ENABLE] != 0:
-        _count_write(made, given.written, rules)
-        write(made, 0, given.written)
+        _count_visit(sources, place, cycle, injected, rule_counts)
+        visit_entry(sources, 0, place, cycle)
+        sweep.next = place + 1 if place + 1 < sources.flow.shape[1] else 0
+    _latch_inputs(sources, inputs)
+    if inputs.written[W_ENABLE] != 0:
+        _count_write(sources, inputs.written, rule_counts)
+        write(sources, 0, inputs.written)
 
 
 @inner
-def _pass_on(shown: NDArray[np.int64]) -> None:
+def _shift_results(results: NDArray[np.int64]) -> None:
     """Shift the results by a cycle and clear those of this cycle."""
     for age in range(SHOWN_CYCLES, 0, -1):
-        for value in range(shown.shape[1]):
-            shown[age, value] = shown[age - 1, value]
-    shown[0] = 0
+        for value in range(results.shape[1]):
+            results[age, value] = results[age - 1, value]
+    results[0] = 0
 
 
 @inner
-def _present(made: Sources, given: Inputs) -> None:
+def _latch_inputs(sources: Sources, inputs: Inputs) -> None:
     """Store the presented inputs, which take effect in the next cycle (CCS-14).
 
     While flows are SLs, the DLID becomes 0.
     """
-    for value in range(len(given.asks)):
-        given.asked[value] = given.asks[value]
-    for value in range(len(given.tells)):
-        given.told[value] = given.tells[value]
-    if made.port[0, PORT_MODE] != 0:
-        given.asked[ASK_DLID] = given.told[TELL_DLID] = 0
+    for value in range(len(inputs.asks)):
+        inputs.asked[value] = inputs.asks[value]
+    for value in range(len(inputs.tells)):
+        inputs.told[value] = inputs.tells[value]
+    if sources.port[0, PORT_MODE] != 0:
+        inputs.asked[ASK_DLID] = inputs.told[TELL_DLID] = 0
 
 
 @inner
-def _receive_becn(made: Sources, given: Inputs, cycle: int, injected: int, rules: NDArray[np.int64]) -> None:
+def _receive_becn(sources: Sources, inputs: Inputs, cycle: int, injected: int, rule_counts: NDArray[np.int64]) -> None:
     """Apply a BECN.
 
     Output and count its effects (CCS-12).
     """
-    told, shown = given.told, given.shown[0]
-    was_known = find(made, 0, told[TELL_DLID], told[TELL_SL]) != NOBODY
-    place, before = receive_becn(made, 0, told[TELL_DLID], told[TELL_SL], cycle)
-    rules[LOST] += place == NOBODY
+    told, shown = inputs.told, inputs.shown[0]
+    was_known = find_entry(sources, 0, told[TELL_DLID], told[TELL_SL]) != NOBODY
+    place, before = receive_becn(sources, 0, told[TELL_DLID], told[TELL_SL], cycle)
+    rule_counts[LOST] += place == NOBODY
     if place == NOBODY:
         shown[S_LOST] = 1
         return
-    entry, sl = made.flow[0, place], told[TELL_SL]
-    trigger = made.level[0, sl, TRIGGER]
-    rules[TAKEN] += not was_known
-    rules[LAST_OF_SET] += not was_known and vacant(made, 0, told[TELL_DLID], told[TELL_SL]) == NOBODY
-    rules[RAISED] += was_known and entry.ccti > before
-    rules[LIMITED] += was_known and entry.ccti < before + made.level[0, sl, INCREASE]
-    rules[STARTED] += was_known and before <= made.level[0, sl, MINIMUM]
-    rules[BY_LEVEL] += made.port[0, PORT_MODE] != 0
-    rules[ASKED_AND_TOLD] += place == injected
-    rules[ABOVE_TRIGGER] += 0 < trigger <= before < entry.ccti
+    entry, sl = sources.flow[0, place], told[TELL_SL]
+    trigger = sources.level[0, sl, TRIGGER]
+    rule_counts[TAKEN] += not was_known
+    rule_counts[LAST_OF_SET] += not was_known and free_entry(sources, 0, told[TELL_DLID], told[TELL_SL]) == NOBODY
+    rule_counts[RAISED] += was_known and entry.ccti > before
+    rule_counts[LIMITED] += was_known and entry.ccti < before + sources.level[0, sl, INCREASE]
+    rule_counts[STARTED] += was_known and before <= sources.level[0, sl, MINIMUM]
+    rule_counts[BY_LEVEL] += sources.port[0, PORT_MODE] != 0
+    rule_counts[ASKED_AND_TOLD] += place == injected
+    rule_counts[ABOVE_TRIGGER] += 0 < trigger <= before < entry.ccti
     if before < trigger <= entry.ccti:
-        rules[LOGGED] += 1
+        rule_counts[LOGGED] += 1
         shown[S_LOG], shown[S_LOG_DLID], shown[S_LOG_SL] = 1, told[TELL_DLID], told[TELL_SL]
 
 
 @inner
-def _count_question(made: Sources, place: int, blocks: int, cycle: int, rules: NDArray[np.int64]) -> None:
-    if place == NOBODY:
-        rules[UNKNOWN] += 1
+def _count_injection_request(
+    sources: Sources, entry_index: int, blocks: int, cycle: int, rule_counts: NDArray[np.int64]
+) -> None:
+    if entry_index == NOBODY:
+        rule_counts[UNKNOWN] += 1
         return
-    entry = made.flow[0, place]
+    entry = sources.flow[0, entry_index]
     if is_held(entry, cycle):
-        rules[HELD] += 1
-        rules[HELD_BY_ONE] += cycle + 1 == entry.not_before
+        rule_counts[HELD] += 1
+        rule_counts[HELD_BY_ONE] += cycle + 1 == entry.not_before
         return
-    gap = gap_of(made, 0, entry.ccti, blocks)
-    rules[INJECTED] += 1
-    rules[WITHOUT_GAP] += gap == 0
-    rules[SHORTEST] += blocks + gap < SHORTEST_GAP
-    rules[IN_TIME] += entry.injects != 0 and cycle == entry.not_before
-    rules[FIRST_PACKET] += entry.injects == 0
-    rules[ABOVE_LIMIT] += entry.ccti > made.port[0, LIMIT]
+    gap = injection_gap(sources, 0, entry.ccti, blocks)
+    rule_counts[INJECTED] += 1
+    rule_counts[WITHOUT_GAP] += gap == 0
+    rule_counts[SHORTEST] += blocks + gap < SHORTEST_GAP
+    rule_counts[IN_TIME] += entry.injects != 0 and cycle == entry.not_before
+    rule_counts[FIRST_PACKET] += entry.injects == 0
+    rule_counts[ABOVE_LIMIT] += entry.ccti > sources.port[0, LIMIT]
 
 
 @inner
-def _count_visit(made: Sources, place: int, cycle: int, injected: int, rules: NDArray[np.int64]) -> None:
-    entry = made.flow[0, place]
+def _count_visit(sources: Sources, entry_index: int, cycle: int, injected: int, rule_counts: NDArray[np.int64]) -> None:
+    entry = sources.flow[0, entry_index]
     if entry.known == 0:
         return
     if is_settling(entry, cycle):
-        rules[PASSED] += 1
+        rule_counts[PASSED] += 1
         return
-    rules[ASKED_AND_VISITED] += place == injected
-    least, tick = made.level[0, entry.sl, MINIMUM], cycle // made.tick_cycles
+    rule_counts[ASKED_AND_VISITED] += entry_index == injected
+    least, tick = sources.level[0, entry.sl, MINIMUM], cycle // sources.tick_cycles
     if entry.ccti > least:
-        rules[LOWERED] += entry.ends <= tick
-        rules[CAUGHT_UP] += entry.ends + made.level[0, entry.sl, TIMER] <= tick
-        rules[RUNS] += entry.ends > tick
+        rule_counts[LOWERED] += entry.ends <= tick
+        rule_counts[CAUGHT_UP] += entry.ends + sources.level[0, entry.sl, TIMER] <= tick
+        rule_counts[RUNS] += entry.ends > tick
     else:
         held = is_held(entry, cycle)
-        rules[FREED] += not held
-        rules[KEPT_FOR_GAP] += held and place != injected
-        rules[KEPT_FOR_PACKET] += place == injected
+        rule_counts[FREED] += not held
+        rule_counts[KEPT_FOR_GAP] += held and entry_index != injected
+        rule_counts[KEPT_FOR_PACKET] += entry_index == injected
 
 
 @inner
-def _count_write(made: Sources, written: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+def _count_write(sources: Sources, written: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
     select = written[W_SELECT]
-    rules[CAPPED] += select == _LIMIT and written[W_LIMIT] >= made.table.shape[1]
-    rules[ABSENT_ENTRY] += select > _LEVEL and written[W_INDEX] >= made.table.shape[1]
-    rules[MODE_CHANGED] += (
-        select == _PORT_CONTROL and written[W_PORT_MODE] != made.port[0, PORT_MODE] and made.sweep[0].taken != 0
+    rule_counts[CAPPED] += select == _LIMIT and written[W_LIMIT] >= sources.table.shape[1]
+    rule_counts[ABSENT_ENTRY] += select > _LEVEL and written[W_INDEX] >= sources.table.shape[1]
+    rule_counts[MODE_CHANGED] += (
+        select == _PORT_CONTROL and written[W_PORT_MODE] != sources.port[0, PORT_MODE] and sources.sweep[0].taken != 0
     )

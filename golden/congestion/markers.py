@@ -1,7 +1,7 @@
 """Marking state of many output ports, for the block and for networks: CCM-1 to CCM-15 (``docs/cc_marker.md``).
 
-A network calls ``starts`` when a packet starts, ``starve`` when a head lacks credit on a free link, and ``idle`` for
-one or more idle cycles.
+A network calls ``start_packet`` when a packet starts, ``record_starved`` when a head lacks credit on a free link, and
+``note_idle_cycles`` for one or more idle cycles.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def reset(markers: Markers, port: int) -> None:
 
 
 @inner
-def in_force(markers: Markers, port: int) -> tuple[int, int, int]:
+def settings_in_force(markers: Markers, port: int) -> tuple[int, int, int]:
     """Return the Threshold, Packet_Size and Marking_Rate in force at a port (CCM-13)."""
     port_state = markers.port[port]
     if port_state.valid != 0 and port_state.control_type == 0:
@@ -152,9 +152,9 @@ def in_force(markers: Markers, port: int) -> tuple[int, int, int]:
 
 
 @inner
-def is_over(markers: Markers, port: int, lane: int, measure: int) -> bool:
+def is_over(markers: Markers, port: int, lane: int, occupancy: int) -> bool:
     """Return whether a lane with the given measure in blocks is over its limit (CCM-1, CCM-2)."""
-    return measure >= markers.limits[lane, in_force(markers, port)[0]]
+    return occupancy >= markers.limits[lane, settings_in_force(markers, port)[0]]
 
 
 @inner
@@ -162,7 +162,7 @@ def decide(
     markers: Markers,
     port: int,
     lane: int,
-    measure: int,
+    occupancy: int,
     blocks: int,
     markable: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> Decision:
@@ -172,7 +172,7 @@ def decide(
     ----------
     lane : int
         Lane of the packet; VL15 and absent lanes mark nothing.
-    measure : int
+    occupancy : int
         Fill of the lane in blocks.
     blocks : int
         Packet size.
@@ -182,20 +182,20 @@ def decide(
     if lane >= len(markers.limits):
         return NOTHING
     port_state, state = markers.port[port], markers.lane[port, lane]
-    over = is_over(markers, port, lane, measure)
+    over = is_over(markers, port, lane, occupancy)
     starved = state.starved != 0
     root = over and not starved and port_state.level >= markers.busy_blocks
     admitted = root or (over and port_state.victim_mask != 0)
-    eligible = admitted and markable and blocks >= in_force(markers, port)[1]
+    eligible = admitted and markable and blocks >= settings_in_force(markers, port)[1]
     return Decision(over, root, over and starved, eligible, eligible and state.left == 0)
 
 
 @inner
-def starts(
+def start_packet(
     markers: Markers,
     port: int,
     lane: int,
-    measure: int,
+    occupancy: int,
     blocks: int,
     markable: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> bool:
@@ -203,27 +203,27 @@ def starts(
 
     The parameters are those of ``decide``.
     """
-    decision = decide(markers, port, lane, measure, blocks, markable)
+    decision = decide(markers, port, lane, occupancy, blocks, markable)
     port_state = markers.port[port]
     port_state.level = min(port_state.level + blocks, markers.level_blocks)
     if lane < len(markers.limits):
         state = markers.lane[port, lane]
         state.starved = 0
         if decision.mark:
-            state.left = in_force(markers, port)[2]
+            state.left = settings_in_force(markers, port)[2]
         elif decision.eligible:
             state.left -= 1
     return decision.mark
 
 
 @inner
-def starve(markers: Markers, port: int, lane: int) -> None:
+def record_starved(markers: Markers, port: int, lane: int) -> None:
     """Register that the head of a lane lacks credit in a cycle with a free link (CCM-4)."""
     markers.lane[port, lane].starved = 1
 
 
 @inner
-def idle(markers: Markers, port: int, cycles: int) -> None:
+def note_idle_cycles(markers: Markers, port: int, cycles: int) -> None:
     """Register ``cycles`` idle cycles (CCM-3)."""
     port_state = markers.port[port]
     port_state.level = max(port_state.level - cycles * markers.idle_blocks, 0)
@@ -246,7 +246,7 @@ def set_threshold(markers: Markers, port: int, threshold: int, packet_size: int)
 def set_marking_rate(markers: Markers, port: int, rate: int) -> None:
     """Set Marking_Rate of the switch and reset the counters (CCM-14)."""
     markers.port[port].marking_rate = rate
-    _begin_again(markers, port)
+    _reset_counters(markers, port)
 
 
 @inner
@@ -257,11 +257,11 @@ def set_port_element(
     port_state = markers.port[port]
     port_state.valid, port_state.control_type = valid, control_type
     port_state.port_threshold, port_state.port_packet_size, port_state.port_marking_rate = threshold, packet_size, rate
-    _begin_again(markers, port)
+    _reset_counters(markers, port)
 
 
 @inner
-def _begin_again(markers: Markers, port: int) -> None:
+def _reset_counters(markers: Markers, port: int) -> None:
     for lane in range(len(markers.limits)):
         markers.lane[port, lane].left = 0
 

@@ -137,41 +137,41 @@ def new_sources(*, flows: int, cct_entries: int, tick_cycles: int, shift_first: 
 
 
 @kernel
-def reset(made: Sources, source: int) -> None:
+def reset(sources: Sources, source: int) -> None:
     """Clear all flows, Port_Control and the limit.
 
     CCT and SL settings are kept (CCS-15).
     """
-    for place in range(made.flow.shape[1]):
-        made.flow[source, place].known = 0
-    sweep = made.sweep[source]
+    for place in range(sources.flow.shape[1]):
+        sources.flow[source, place].known = 0
+    sweep = sources.sweep[source]
     sweep.next, sweep.taken, sweep.lost = 0, 0, 0
-    made.port[source] = 0
+    sources.port[source] = 0
 
 
 @inner
-def set_of(made: Sources, dlid: int, sl: int) -> int:
+def set_of_flow(sources: Sources, dlid: int, sl: int) -> int:
     """Return the set of a flow (CCS-6)."""
-    return (dlid ^ sl << max(made.set_bits - _SL_BITS, 0)) & ((1 << made.set_bits) - 1)
+    return (dlid ^ sl << max(sources.set_bits - _SL_BITS, 0)) & ((1 << sources.set_bits) - 1)
 
 
 @inner
-def find(made: Sources, source: int, dlid: int, sl: int) -> int:
+def find_entry(sources: Sources, source: int, dlid: int, sl: int) -> int:
     """Return the entry of a flow, or ``NOBODY``."""
-    first = WAYS * set_of(made, dlid, sl)
+    first = WAYS * set_of_flow(sources, dlid, sl)
     for place in range(first, first + WAYS):
-        entry = made.flow[source, place]
+        entry = sources.flow[source, place]
         if entry.known != 0 and entry.dlid == dlid and entry.sl == sl:
             return place
     return NOBODY
 
 
 @inner
-def vacant(made: Sources, source: int, dlid: int, sl: int) -> int:
+def free_entry(sources: Sources, source: int, dlid: int, sl: int) -> int:
     """Return the lowest free entry of a flow's set, or ``NOBODY``."""
-    first = WAYS * set_of(made, dlid, sl)
+    first = WAYS * set_of_flow(sources, dlid, sl)
     for place in range(first, first + WAYS):
-        if made.flow[source, place].known == 0:
+        if sources.flow[source, place].known == 0:
             return place
     return NOBODY
 
@@ -189,87 +189,87 @@ def is_settling(entry: Flow, cycle: int) -> bool:
 
 
 @inner
-def gap_of(made: Sources, source: int, ccti: int, blocks: int) -> int:
+def injection_gap(sources: Sources, source: int, ccti: int, blocks: int) -> int:
     """Return the gap in cycles after a packet of ``blocks`` blocks (CCS-2)."""
-    shift, multiplier = made.table[source, ccti, SHIFT], made.table[source, ccti, MULTIPLIER]
-    return (blocks >> shift) * multiplier if made.shift_first else (blocks * multiplier) >> shift
+    shift, multiplier = sources.table[source, ccti, SHIFT], sources.table[source, ccti, MULTIPLIER]
+    return (blocks >> shift) * multiplier if sources.shift_first else (blocks * multiplier) >> shift
 
 
 @inner
-def answer(made: Sources, source: int, place: int, blocks: int, cycle: int) -> bool:
+def may_inject(sources: Sources, source: int, entry_index: int, blocks: int, cycle: int) -> bool:
     """Return whether the flow of an entry may inject a packet in a cycle (CCS-1 to CCS-3).
 
     If the flow may, its not-before is set.
     """
-    if place == NOBODY:
+    if entry_index == NOBODY:
         return True
-    entry = made.flow[source, place]
+    entry = sources.flow[source, entry_index]
     if is_held(entry, cycle):
         return False
     entry.injects = 1
-    entry.not_before = cycle + max(blocks + gap_of(made, source, entry.ccti, blocks), SHORTEST_GAP)
+    entry.not_before = cycle + max(blocks + injection_gap(sources, source, entry.ccti, blocks), SHORTEST_GAP)
     return True
 
 
 @inner
-def receive_becn(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[int, int]:
+def receive_becn(sources: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[int, int]:
     """Apply a BECN (CCS-4, CCS-5).
 
     Return the flow's entry (``NOBODY`` if the BECN is lost) and the previous CCTI.
     """
-    place = find(made, source, dlid, sl)
-    least = made.level[source, sl, MINIMUM]
+    place = find_entry(sources, source, dlid, sl)
+    least = sources.level[source, sl, MINIMUM]
     before = least
     if place == NOBODY:
-        place = vacant(made, source, dlid, sl)
+        place = free_entry(sources, source, dlid, sl)
         if place == NOBODY:
-            made.sweep[source].lost = min(made.sweep[source].lost + 1, LOST_MOST)
+            sources.sweep[source].lost = min(sources.sweep[source].lost + 1, LOST_MOST)
             return NOBODY, 0
-        made.sweep[source].taken += 1
-        entry = made.flow[source, place]
+        sources.sweep[source].taken += 1
+        entry = sources.flow[source, place]
         entry.known, entry.dlid, entry.sl, entry.injects = 1, dlid, sl, 0
     else:
-        before = made.flow[source, place].ccti
-    entry = made.flow[source, place]
-    entry.ccti, entry.becn_cycle = min(before + made.level[source, sl, INCREASE], made.port[source, LIMIT]), cycle
+        before = sources.flow[source, place].ccti
+    entry = sources.flow[source, place]
+    entry.ccti, entry.becn_cycle = min(before + sources.level[source, sl, INCREASE], sources.port[source, LIMIT]), cycle
     if before <= least:
-        entry.ends = cycle // made.tick_cycles + made.level[source, sl, TIMER]
+        entry.ends = cycle // sources.tick_cycles + sources.level[source, sl, TIMER]
     return place, before
 
 
 @inner
-def visit(made: Sources, source: int, place: int, cycle: int) -> None:
+def visit_entry(sources: Sources, source: int, entry_index: int, cycle: int) -> None:
     """Visit an entry in a cycle.
 
     Skip it if a BECN has just changed it (CCS-8 to CCS-10).
     """
-    entry = made.flow[source, place]
+    entry = sources.flow[source, entry_index]
     if entry.known == 0 or is_settling(entry, cycle):
         return
-    least = made.level[source, entry.sl, MINIMUM]
+    least = sources.level[source, entry.sl, MINIMUM]
     if entry.ccti > least:
-        if entry.ends <= cycle // made.tick_cycles:
+        if entry.ends <= cycle // sources.tick_cycles:
             entry.ccti -= 1
-            entry.ends += made.level[source, entry.sl, TIMER]
+            entry.ends += sources.level[source, entry.sl, TIMER]
     elif not is_held(entry, cycle):
         entry.known = 0
-        made.sweep[source].taken -= 1
+        sources.sweep[source].taken -= 1
 
 
 @inner
-def write(made: Sources, source: int, written: NDArray[np.int64]) -> None:
+def write(sources: Sources, source: int, written: NDArray[np.int64]) -> None:
     """Write a setting of a source.
 
     Absent CCT entries are ignored (CCS-13).
     """
     select, index = written[W_SELECT], written[W_INDEX]
     if select == _PORT_CONTROL:
-        made.port[source, PORT_MODE] = written[W_PORT_MODE]
+        sources.port[source, PORT_MODE] = written[W_PORT_MODE]
     elif select == _LIMIT:
-        made.port[source, LIMIT] = min(written[W_LIMIT], made.table.shape[1] - 1)
+        sources.port[source, LIMIT] = min(written[W_LIMIT], sources.table.shape[1] - 1)
     elif select == _LEVEL:
         for value in range(4):
-            made.level[source, index & (_LEVELS - 1), value] = written[W_TIMER + value]
-    elif index < made.table.shape[1]:
-        made.table[source, index, SHIFT] = written[W_SHIFT]
-        made.table[source, index, MULTIPLIER] = written[W_MULTIPLIER]
+            sources.level[source, index & (_LEVELS - 1), value] = written[W_TIMER + value]
+    elif index < sources.table.shape[1]:
+        sources.table[source, index, SHIFT] = written[W_SHIFT]
+        sources.table[source, index, MULTIPLIER] = written[W_MULTIPLIER]

@@ -6,7 +6,7 @@ results are equal.
 
 from __future__ import annotations
 
-from vlane.golden.engine.bits import next_of
+from vlane.golden.engine.bits import next_member
 from vlane.golden.engine.kernel import inner
 from vlane.packets.fcp import COUNTER_MODULUS, CREDIT_CAP
 
@@ -26,6 +26,6 @@ def has_advanced(limit: int, limit_sent: int, step: int) -> bool:
 
 
 @inner
-def next_due(due: int, last: int) -> int:
+def next_due_lane(due: int, last: int) -> int:
     """Return the VL whose flow-control packet is sent next: the first due VL after the last one (CIB-7, IBS-C4)."""
-    return next_of(due, last)
+    return next_member(due, last)

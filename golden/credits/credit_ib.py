@@ -167,7 +167,7 @@ def fits(
 
 
 @kernel
-def limit(state: CreditIBState, vl: int) -> int:
+def credit_limit(state: CreditIBState, vl: int) -> int:
     """Return the credit limit to send: blocks received plus free blocks, at most 2048."""
     return (state.abr[vl] + min(state.room[vl], CREDIT_CAP)) & _MASK
 
@@ -175,12 +175,12 @@ def limit(state: CreditIBState, vl: int) -> int:
 @inner
 def has_advanced(state: CreditIBState, vl: int) -> bool:
     """Return whether the limit has advanced enough for an FCP before the period is over."""
-    return counters.has_advanced(limit(state, vl), state.limit_sent[vl], state.fcp_blocks)
+    return counters.has_advanced(credit_limit(state, vl), state.limit_sent[vl], state.fcp_blocks)
 
 
 @inner
 def due_lanes(state: CreditIBState) -> int:
-    """Return a bit mask of the lanes whose FCP is due."""
+    """Return a bit mask of the lanes for which an FCP is due."""
     due = state.regs[PENDING]
     for vl in range(state.data_vls):
         if has_advanced(state, vl):
@@ -200,15 +200,18 @@ def body_crc(body: int) -> int:
 
 
 @inner
-def offer(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
-    """Return (lane, packet) of the FCP that may be sent now, with lane -1 if none is due or a packet is being sent."""
+def offered_fcp(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
+    """Return (lane, packet) of the FCP that may be sent now.
+
+    The lane is -1 if no FCP is due or a packet is being sent.
+    """
     if state.regs[BUSY] != 0:
         return -1, 0
     due = due_lanes(state)
     if due == 0:
         return -1, 0
-    vl = counters.next_due(due, state.regs[LAST_VL])
-    body = (state.fctbs[vl] << 16) | (vl << 12) | limit(state, vl)
+    vl = counters.next_due_lane(due, state.regs[LAST_VL])
+    body = (state.fctbs[vl] << 16) | (vl << 12) | credit_limit(state, vl)
     if initializing:
         body |= _INITIALIZE << 28
     return vl, (body << 16) | body_crc(body)
@@ -216,7 +219,7 @@ def offer(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa:
 
 @inner
 def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
-    """Return (lane, FCTBS, FCCL) of an arrived FCP, with lane -1 if it must be ignored."""
+    """Parse an arrived FCP and return (lane, FCTBS, FCCL). The lane is -1 if the FCP must be ignored."""
     body = packet >> 16
     vl = (body >> 12) & 15
     if body_crc(body) != packet & 0xFFFF or body >> 28 > _INITIALIZE or vl >= state.data_vls:
@@ -225,38 +228,38 @@ def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
 
 
 @inner
-def accepts(state: CreditIBState, given: Inputs) -> bool:
-    """Return whether there is buffer space for the packet that arrives in this cycle."""
-    vl = given.values[ARRIVED_VL]
-    return given.flags[ARRIVED] != 0 and vl < state.data_vls and state.room[vl] >= given.values[ARRIVED_BLOCKS]
+def has_space_for_arrival(state: CreditIBState, inputs: Inputs) -> bool:
+    """Return whether the buffer has space for the packet that arrives in this cycle."""
+    vl = inputs.values[ARRIVED_VL]
+    return inputs.flags[ARRIVED] != 0 and vl < state.data_vls and state.room[vl] >= inputs.values[ARRIVED_BLOCKS]
 
 
 @kernel
-def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
+def step(state: CreditIBState, inputs: Inputs, rule_counts: NDArray[np.int64]) -> None:
     """Run a clock cycle.
 
     An arriving FCP is applied before an arriving packet.
     """
-    regs, flags, values = state.regs, given.flags, given.values
+    regs, flags, values = state.regs, inputs.flags, inputs.values
     initializing = flags[INIT] != 0
-    sent_vl, _ = offer(state, initializing)
-    rules[WAITED] += regs[BUSY] != 0 and due_lanes(state) != 0
-    accepted = accepts(state, given)
+    sent_vl, _ = offered_fcp(state, initializing)
+    rule_counts[WAITED] += regs[BUSY] != 0 and due_lanes(state) != 0
+    accepted = has_space_for_arrival(state, inputs)
     for vl in range(state.data_vls):
-        rules[NO_CREDIT] += not fits(state, vl, given.blocks[vl], initializing)
+        rule_counts[NO_CREDIT] += not fits(state, vl, inputs.blocks[vl], initializing)
 
     if flags[TAKEN] != 0 and sent_vl >= 0:
-        rules[FOR_ADVANCE] += has_advanced(state, sent_vl)
-        rules[FOR_PERIOD] += limit(state, sent_vl) == state.limit_sent[sent_vl]
-        rules[INITIALIZING] += initializing
-        state.limit_sent[sent_vl] = limit(state, sent_vl)
+        rule_counts[FOR_ADVANCE] += has_advanced(state, sent_vl)
+        rule_counts[FOR_PERIOD] += credit_limit(state, sent_vl) == state.limit_sent[sent_vl]
+        rule_counts[INITIALIZING] += initializing
+        state.limit_sent[sent_vl] = credit_limit(state, sent_vl)
         regs[PENDING] &= ~(1 << sent_vl)
         regs[LAST_VL] = sent_vl
 
-    received = _receive_fcp(state, values[FCP_IN], rules) if flags[FCP_ARRIVED] != 0 else 0
+    received = _receive_fcp(state, values[FCP_IN], rule_counts) if flags[FCP_ARRIVED] != 0 else 0
     if flags[ARRIVED] != 0:
-        rules[ACCEPTED] += accepted
-        rules[DISCARDED] += not accepted
+        rule_counts[ACCEPTED] += accepted
+        rule_counts[DISCARDED] += not accepted
     taken, freed = -1, -1
     if accepted:
         taken = values[ARRIVED_VL]
@@ -266,37 +269,37 @@ def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
         freed = values[FREED_VL]
         if state.room[freed] < state.buffer_blocks:
             state.room[freed] += 1
-            rules[FREED] += 1
+            rule_counts[FREED] += 1
 
     if flags[GRANT] != 0 and values[GRANT_VL] < state.data_vls:
         vl = values[GRANT_VL]
-        rules[GRANTED] += 1
-        rules[WRAPPED] += state.fctbs[vl] + values[GRANT_BLOCKS] > _MASK
+        rule_counts[GRANTED] += 1
+        rule_counts[WRAPPED] += state.fctbs[vl] + values[GRANT_BLOCKS] > _MASK
         state.fctbs[vl] = (state.fctbs[vl] + values[GRANT_BLOCKS]) & _MASK
     if flags[TAIL] != 0:
         regs[BUSY] = 0
     elif flags[GRANT] != 0:
         regs[BUSY] = 1
-    run_timers(state, received, rules)
+    run_timers(state, received, rule_counts)
 
 
 @inner
-def _receive_fcp(state: CreditIBState, packet: int, rules: NDArray[np.int64]) -> int:
+def _receive_fcp(state: CreditIBState, packet: int, rule_counts: NDArray[np.int64]) -> int:
     """Apply a valid FCP (CIB-9 to CIB-11) and return the mask of its lane, 0 if it is ignored."""
     vl, fctbs, fccl = read_fcp(state, packet)
     if vl < 0:
-        rules[CORRUPT] += 1
+        rule_counts[CORRUPT] += 1
         return 0
-    rules[TAKEN_OVER] += 1
+    rule_counts[TAKEN_OVER] += 1
     if fctbs != state.abr[vl]:
-        rules[RETURNED] += 1
+        rule_counts[RETURNED] += 1
         state.regs[PENDING] |= 1 << vl
     state.abr[vl], state.fccl[vl] = fctbs, fccl
     return 1 << vl
 
 
 @inner
-def run_timers(state: CreditIBState, received: int, rules: NDArray[np.int64]) -> None:
+def run_timers(state: CreditIBState, received: int, rule_counts: NDArray[np.int64]) -> None:
     """Advance the FCP period and the watchdog."""
     regs = state.regs
     every = (1 << state.data_vls) - 1
@@ -307,5 +310,5 @@ def run_timers(state: CreditIBState, received: int, rules: NDArray[np.int64]) ->
     regs[WATCHDOG] += 1
     if regs[WATCHDOG] == state.watchdog_cycles:
         regs[OVERDUE_BITS] = every & ~regs[SEEN]
-        rules[OVERDUE] += regs[OVERDUE_BITS] != 0
+        rule_counts[OVERDUE] += regs[OVERDUE_BITS] != 0
         regs[WATCHDOG], regs[SEEN] = 0, 0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.credits.credit_opa import BufferSelect, ResizeStep
-from vlane.golden.credits.room_rule import beyond
+from vlane.golden.credits.room_rule import excess_over_minimum
 from vlane.golden.credits.room_rule import fits as within_room
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
@@ -140,7 +140,7 @@ def reset(state: CreditOPAState) -> None:
 @kernel
 def excess(state: CreditOPAState, vl: int) -> int:
     """Return the outstanding units of a lane in excess of its dedicated units."""
-    return beyond(state.used[vl], state.dedicated[vl])
+    return excess_over_minimum(state.used[vl], state.dedicated[vl])
 
 
 @inner
@@ -175,8 +175,8 @@ def units_of(state: CreditOPAState, code: int) -> int:
 
 
 @inner
-def outgoing(state: CreditOPAState) -> int:
-    """Return the two bits for the next LTP, part of the return being sent, lowest bits first."""
+def outgoing_bits(state: CreditOPAState) -> int:
+    """Return the two bits of the current credit return that the next LTP carries, lowest bits first."""
     return (state.regs[SAYING] >> 2 * state.regs[SAID_LTPS]) & 3
 
 
@@ -199,7 +199,7 @@ def next_return(state: CreditOPAState) -> int:
 
 
 @inner
-def receive_credit_bits(state: CreditOPAState, bits: int, rules: NDArray[np.int64]) -> bool:
+def receive_credit_bits(state: CreditOPAState, bits: int, rule_counts: NDArray[np.int64]) -> bool:
     """Receive two bits of a return and apply the return when complete.
 
     Return whether the return exceeds the outstanding units.
@@ -216,23 +216,23 @@ def receive_credit_bits(state: CreditOPAState, bits: int, rules: NDArray[np.int6
     if code == 0:
         return False
     if vl >= state.vls or units > state.used[vl]:
-        rules[TOO_LARGE] += 1
+        rule_counts[TOO_LARGE] += 1
         if vl < state.vls:
             state.used[vl] = 0
         return True
-    rules[RETURNED] += 1
-    rules[RETURNED_ONE] += code == 1
-    rules[RETURNED_MOST] += code == _MOST_CODE
+    rule_counts[RETURNED] += 1
+    rule_counts[RETURNED_ONE] += code == 1
+    rule_counts[RETURNED_MOST] += code == _MOST_CODE
     state.used[vl] -= units
     return False
 
 
 @inner
-def is_error(state: CreditOPAState, given: Inputs) -> bool:
-    """Return whether the two bits of this cycle complete a return that exceeds the outstanding units."""
-    if given.flags[LTP_ARRIVED] == 0 or state.regs[HEARD_LTPS] < 3:
+def is_error(state: CreditOPAState, inputs: Inputs) -> bool:
+    """Return whether the return completed in this cycle exceeds the outstanding units."""
+    if inputs.flags[LTP_ARRIVED] == 0 or state.regs[HEARD_LTPS] < 3:
         return False
-    received = state.regs[HEARD] | (given.values[CREDIT_IN] << 6)
+    received = state.regs[HEARD] | (inputs.values[CREDIT_IN] << 6)
     vl, code = received >> 3, received & 7
     return code != 0 and (vl >= state.vls or units_of(state, code) > state.used[vl])
 
@@ -249,14 +249,11 @@ def write(state: CreditOPAState, select: int, vl: int, units: int) -> None:
 
 
 @inner
-def _begin_change(state: CreditOPAState, rules: NDArray[np.int64]) -> None:
-    """Determine the lanes that change and stop their sharing (COPA-6).
-
-    All lanes change if the overall limit shrinks.
-    """
+def _begin_change(state: CreditOPAState, rule_counts: NDArray[np.int64]) -> None:
+    """Start a change of limits: determine the lanes that change, and stop their use of shared units (COPA-6)."""
     regs = state.regs
     shrinks = regs[NEW_OVERALL] < regs[OVERALL]
-    rules[OVERALL_SHRANK] += shrinks
+    rule_counts[OVERALL_SHRANK] += shrinks
     regs[CHANGING] = 0
     for vl in range(state.vls):
         same = state.new_dedicated[vl] == state.dedicated[vl] and state.new_shared[vl] == state.shared[vl]
@@ -270,7 +267,7 @@ def _begin_change(state: CreditOPAState, rules: NDArray[np.int64]) -> None:
 def run_change(
     state: CreditOPAState,
     apply: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> None:
     """Advance a change of the limits (COPA-6).
 
@@ -279,13 +276,13 @@ def run_change(
     regs = state.regs
     if regs[STEP] == _IDLE:
         if apply:
-            _begin_change(state, rules)
+            _begin_change(state, rule_counts)
         return
     if regs[STEP] in (_DRAIN_SHARED, _DRAIN_DEDICATED):
         for vl in range(state.vls):
             if (regs[CHANGING] >> vl) & 1 and excess(state, vl) != 0:
-                rules[SHARED_DRAINED] += regs[STEP] == _DRAIN_SHARED
-                rules[DEDICATED_DRAINED] += regs[STEP] == _DRAIN_DEDICATED
+                rule_counts[SHARED_DRAINED] += regs[STEP] == _DRAIN_SHARED
+                rule_counts[DEDICATED_DRAINED] += regs[STEP] == _DRAIN_DEDICATED
                 return
         regs[STEP] += 1
         return
@@ -301,38 +298,38 @@ def run_change(
         regs[OVERALL] = min(regs[OVERALL], regs[NEW_OVERALL])
     if regs[STEP] == _RAISE_OVERALL:
         regs[OVERALL] = regs[NEW_OVERALL]
-        rules[RESIZED] += 1
+        rule_counts[RESIZED] += 1
         regs[STEP] = _IDLE
     else:
         regs[STEP] += 1
 
 
 @kernel
-def step(state: CreditOPAState, given: Inputs, rules: NDArray[np.int64]) -> None:
+def step(state: CreditOPAState, inputs: Inputs, rule_counts: NDArray[np.int64]) -> None:
     """Run a clock cycle.
 
     A change of limits uses the counters from the start of the cycle.
     """
-    flags, values, regs = given.flags, given.values, state.regs
+    flags, values, regs = inputs.flags, inputs.values, state.regs
     for vl in range(state.vls):
-        inside = within_lane(state, vl, given.blocks[vl])
-        rules[LANE_FULL] += not inside
-        rules[SHARED_FULL] += inside and not fits(state, vl, given.blocks[vl])
+        inside = within_lane(state, vl, inputs.blocks[vl])
+        rule_counts[LANE_FULL] += not inside
+        rule_counts[SHARED_FULL] += inside and not fits(state, vl, inputs.blocks[vl])
 
     changing = regs[STEP] != _IDLE
     granted = values[GRANT_VL] if flags[GRANT] != 0 and values[GRANT_VL] < state.vls else -1
     dedicated = state.dedicated[granted] if granted >= 0 else 0
-    run_change(state, flags[APPLY] != 0, rules)
+    run_change(state, flags[APPLY] != 0, rule_counts)
     if flags[ENABLE] != 0 and not changing and flags[APPLY] == 0:
         write(state, values[SELECT], values[TO_VL], values[UNITS])
 
     if flags[LTP_ARRIVED] != 0:
-        receive_credit_bits(state, values[CREDIT_IN], rules)
+        receive_credit_bits(state, values[CREDIT_IN], rule_counts)
     if granted >= 0:
-        rules[GRANTED] += 1
+        rule_counts[GRANTED] += 1
         state.used[granted] = (state.used[granted] + values[GRANT_BLOCKS]) & 0xFFF
-        rules[FROM_DEDICATED] += state.used[granted] <= dedicated
-        rules[FROM_SHARED] += state.used[granted] > dedicated
+        rule_counts[FROM_DEDICATED] += state.used[granted] <= dedicated
+        rule_counts[FROM_SHARED] += state.used[granted] > dedicated
 
     if flags[LTP_SENT] != 0:
         regs[SAID_LTPS] += 1

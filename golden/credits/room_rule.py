@@ -9,26 +9,26 @@ from vlane.golden.engine.kernel import inner
 
 
 @inner
-def beyond(held: int, minimum: int) -> int:
+def excess_over_minimum(held: int, minimum: int) -> int:
     """Return the amount that a VL holds in excess of its minimum."""
     return max(held, minimum) - minimum
 
 
 @inner
-def grown(before: int, after: int, minimum: int) -> int:
+def excess_growth(held: int, held_after: int, minimum: int) -> int:
     """Return the change of a VL's excess over its minimum, possibly negative."""
-    return max(after, minimum) - max(before, minimum)
+    return max(held_after, minimum) - max(held, minimum)
 
 
 @inner
-def fits(before: int, more: int, minimum: int, maximum: int, in_use: int, shared: int) -> bool:
+def fits(held: int, added: int, minimum: int, maximum: int, in_use: int, shared: int) -> bool:
     """Return whether an additional amount fits in the space of a VL.
 
     Parameters
     ----------
-    before : int
+    held : int
         Amount that the VL holds.
-    more : int
+    added : int
         Additional amount.
     minimum, maximum : int
         Guaranteed and maximum amount of the VL.
@@ -37,15 +37,15 @@ def fits(before: int, more: int, minimum: int, maximum: int, in_use: int, shared
     shared : int
         Size of the buffer minus all minima.
     """
-    after = before + more
-    return after <= maximum and in_use + grown(before, after, minimum) <= shared
+    after = held + added
+    return after <= maximum and in_use + excess_growth(held, after, minimum) <= shared
 
 
 @inner
-def missing(before: int, more: int, minimum: int, maximum: int, in_use: int, shared: int) -> int:
-    """Return a lower bound of the amount that must be freed before ``more`` fits, at most 0 if it fits.
+def missing_amount(held: int, added: int, minimum: int, maximum: int, in_use: int, shared: int) -> int:
+    """Return a lower bound of the amount that must be freed before ``added`` fits, at most 0 if it fits.
 
     The parameters are those of ``fits``.
     """
-    after = before + more
-    return max(after - maximum, in_use + grown(before, after, minimum) - shared)
+    after = held + added
+    return max(after - maximum, in_use + excess_growth(held, after, minimum) - shared)

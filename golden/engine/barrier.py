@@ -30,42 +30,42 @@ def new_barrier() -> NDArray[np.int64]:
 
 
 @intrinsic("rt::fetch_add", acts=True)
-def _raised(words: NDArray[np.int64], place: int, more: int) -> int:
+def _fetch_add(counters: NDArray[np.int64], index: int, amount: int) -> int:
     """Add to a word atomically and return its previous value.
 
     Writes made before become visible to other threads.
     """
     with _one_at_a_time:
-        before = int(words[place])
-        words[place] += more
+        before = int(counters[index])
+        counters[index] += amount
     return before
 
 
 @intrinsic("rt::load_shared", acts=True)
-def _seen(words: NDArray[np.int64], place: int) -> int:
+def _atomic_load(counters: NDArray[np.int64], index: int) -> int:
     """Return the current value of a word that other threads write."""
-    return int(words[place])
+    return int(counters[index])
 
 
 @intrinsic("rt::yield_core", acts=True)
-def _offer_core() -> None:
+def _yield_core() -> None:
     """Yield the core to other threads."""
     time.sleep(0)
 
 
 @inner
-def meet(barrier: NDArray[np.int64], threads: int) -> None:
+def wait_for_all(barrier: NDArray[np.int64], threads: int) -> None:
     """Wait until ``threads`` threads have arrived.
 
     Their earlier writes are then visible to all.
     """
-    passed = _seen(barrier, _PASSED)  # read before arriving, because the others may pass right afterwards
-    if _raised(barrier, _ARRIVED, 1) == threads - 1:
-        _raised(barrier, _ARRIVED, -threads)
-        _raised(barrier, _PASSED, 1)
+    passed = _atomic_load(barrier, _PASSED)  # read before arriving, because the others may pass right afterwards
+    if _fetch_add(barrier, _ARRIVED, 1) == threads - 1:
+        _fetch_add(barrier, _ARRIVED, -threads)
+        _fetch_add(barrier, _PASSED, 1)
         return
     looks = 0
-    while _seen(barrier, _PASSED) == passed:
+    while _atomic_load(barrier, _PASSED) == passed:
         looks += 1
         if looks >= _SPINS:
-            _offer_core()
+            _yield_core()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vlane.golden.engine.bits import length
+from vlane.golden.engine.bits import bit_length
 from vlane.golden.engine.kernel import inner
 
 MASK = (1 << 62) - 1
@@ -15,18 +15,18 @@ def bin_of(value: int, fine_bits: int) -> int:
 
     Each power of two has 2**``fine_bits`` bins.
     """
-    shift = max(0, length(value) - fine_bits - 1)
+    shift = max(0, bit_length(value) - fine_bits - 1)
     return (shift << fine_bits) + (value >> shift)
 
 
-def least_of(bin_number: int, fine_bits: int) -> int:
+def bin_minimum(bin_number: int, fine_bits: int) -> int:
     """Return the smallest value of a bin."""
     shift = max(0, (bin_number >> fine_bits) - 1)
     return (bin_number - (shift << fine_bits)) << shift
 
 
 @inner
-def mixed(first: int, second: int) -> int:
+def hash_pair(first: int, second: int) -> int:
     """Return 62 bits that depend on every bit of both numbers.
 
     Products may exceed 62 bits.

@@ -16,43 +16,43 @@ WORD_BITS = 6
 
 
 @inner
-def has(members: int, number: int) -> bool:
+def is_member(bit_set: int, number: int) -> bool:
     """Return whether a number is a member of a set."""
-    return (members >> number) & 1 != 0
+    return (bit_set >> number) & 1 != 0
 
 
 @intrinsic("rt::lowest")
-def lowest(members: int) -> int:
+def lowest_member(bit_set: int) -> int:
     """Return the smallest member of a non-empty set."""
-    return int(members & -members).bit_length() - 1
+    return int(bit_set & -bit_set).bit_length() - 1
 
 
 @intrinsic("rt::length")
-def length(number: int) -> int:
+def bit_length(number: int) -> int:
     """Return the number of bits of a non-negative number."""
     return int(number).bit_length()
 
 
 @inner
-def next_of(members: int, last: int) -> int:
+def next_member(bit_set: int, last: int) -> int:
     """Return the first member above ``last``, otherwise the smallest member.
 
     The set must not be empty.
     """
-    above = members & -(2 << int(last))
-    return lowest(above if above != 0 else members)
+    above = bit_set & -(2 << int(last))
+    return lowest_member(above if above != 0 else bit_set)
 
 
 @inner
-def next_or_none(members: int, last: int) -> int:
+def next_member_or_none(bit_set: int, last: int) -> int:
     """Return the first member above ``last``, otherwise the smallest member, or -1 if the set is empty."""
-    return next_of(members, last) if members != 0 else -1
+    return next_member(bit_set, last) if bit_set != 0 else -1
 
 
 @intrinsic("rt::bit_count")
-def size(members: int) -> int:
+def member_count(bit_set: int) -> int:
     """Return the number of members of a set."""
-    return (int(members) & (1 << 64) - 1).bit_count()
+    return (int(bit_set) & (1 << 64) - 1).bit_count()
 
 
 LIST_MARGIN = 3
@@ -60,20 +60,15 @@ LIST_MARGIN = 3
 
 
 @inner
-def list_members(sets: NDArray[np.int64], bits: int, numbers: NDArray[np.int64]) -> int:
-    """Write the members of all sets to ``numbers`` and return their number.
-
-    Member ``m`` of set ``s`` is written as ``(s << bits) + m``. Each pass of the inner loop writes four elements, so
-    that its branch is predictable. Surplus elements are overwritten by the next set, or lie after the last member
-    (``docs/engine.md``).
-    """
+def list_members(sets: NDArray[np.int64], bits_per_set: int, numbers: NDArray[np.int64]) -> int:
+    """Write the members of several sets to ``numbers``, in order, and return their total count."""
     count = 0
     for number in range(len(sets)):
         place, left = count, sets[number]  # overwrites the surplus of the previous set
         while left != 0:
             for _ in range(LIST_MARGIN + 1):
-                numbers[place] = (number << bits) + lowest(left)
+                numbers[place] = (number << bits_per_set) + lowest_member(left)
                 left &= left - 1  # clears the lowest member, if any
                 place += 1
-        count += size(sets[number])
+        count += member_count(sets[number])
     return count

@@ -11,8 +11,8 @@ from vlane.golden.engine.kernel import inner
 
 
 @inner
-def spare(records: Any) -> int:
-    """Allocate a record of a pool, which must have a free one, and return the record's number."""
+def allocate_record(records: Any) -> int:
+    """Take a record from the free list of a pool and return its number. The list must not be empty."""
     number = int(records.regs[FREE])
     records.regs[FREE] = records.pool[number].next
     records.regs[IN_USE] += 1
@@ -20,8 +20,8 @@ def spare(records: Any) -> int:
 
 
 @inner
-def free(records: Any, number: int) -> None:
-    """Return a record to its pool."""
-    records.pool[number].next = records.regs[FREE]
-    records.regs[FREE] = number
+def free_record(records: Any, index: int) -> None:
+    """Return a record to the free list of its pool."""
+    records.pool[index].next = records.regs[FREE]
+    records.regs[FREE] = index
     records.regs[IN_USE] -= 1

@@ -19,16 +19,13 @@ def batch_of(state: State, ports: int) -> State:
 
     Numbers are shared by all ports.
     """
-    return _mapped(state, lambda array: np.repeat(array[np.newaxis], ports, axis=0))
+    return _map_arrays(state, lambda array: np.repeat(array[np.newaxis], ports, axis=0))
 
 
 @intrinsic(expand=expand_at_port)
 def at_port(batch: State, port: int) -> State:
-    """Return the state of one port of a batch.
-
-    Its arrays are views.
-    """
-    return _mapped(batch, lambda array: array[port])
+    """Return the state of one port of a batch, as views of the batch's arrays."""
+    return _map_arrays(batch, lambda array: array[port])
 
 
 def set_port(batch: Any, port: int, state: Any) -> None:
@@ -40,11 +37,11 @@ def set_port(batch: Any, port: int, state: Any) -> None:
             set_port(parts, port, part)
 
 
-def _mapped(state: Any, change: Any) -> Any:
+def _map_arrays(state: Any, change: Any) -> Any:
     """Return the state with a function applied to each of its arrays."""
     if isinstance(state, np.ndarray):
         return change(state)
     if not isinstance(state, tuple):
         return state
-    parts = [_mapped(part, change) for part in state]
+    parts = [_map_arrays(part, change) for part in state]
     return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)

@@ -17,14 +17,14 @@ _HALF = np.uint64(32)
 _A, _B, _C, _KEEP = np.uint64(13), np.uint64(7), np.uint64(17), np.uint64(2)
 
 
-def seeded(*parts: int) -> NDArray[np.uint64]:
-    """Return the state of a generator for a seed of several numbers."""
+def seeded_rng(*parts: int) -> NDArray[np.uint64]:
+    """Return the generator state for a seed that consists of several numbers."""
     mixed = np.random.SeedSequence([part & _WORD for part in parts]).generate_state(1, np.uint64)
     return mixed | np.uint64(1)
 
 
-def seeded_each(*parts: NDArray[np.int64] | int) -> NDArray[np.uint64]:
-    """Return the states of many generators at once, equal to those of ``seeded``.
+def seeded_rngs(*parts: NDArray[np.int64] | int) -> NDArray[np.uint64]:
+    """Return the states of many generators at once, equal to those of ``seeded_rng``.
 
     Large networks have hundreds of thousands of generators, and numpy needs 30 microseconds for each.
 
@@ -44,43 +44,43 @@ def seeded_each(*parts: NDArray[np.int64] | int) -> NDArray[np.uint64]:
     scrambled, factor = _INIT_POOL, _POOL_FACTOR
     pool = []
     for word in words:
-        pool.append(_hashed(word, scrambled, scrambled * factor))
+        pool.append(_hash_words(word, scrambled, scrambled * factor))
         scrambled *= factor
     for source in range(_POOL):
         for other in (each for each in range(_POOL) if each != source):
-            mixed = np.uint32(_LEFT) * pool[other] - np.uint32(_RIGHT) * _hashed(
+            mixed = np.uint32(_LEFT) * pool[other] - np.uint32(_RIGHT) * _hash_words(
                 pool[source], scrambled, scrambled * factor
             )
             pool[other] = mixed ^ mixed >> _SHIFT
             scrambled *= factor
-    low = _hashed(pool[0], _INIT_STATE, _INIT_STATE * _STATE_FACTOR)
-    high = _hashed(pool[1], _INIT_STATE * _STATE_FACTOR, _INIT_STATE * _STATE_FACTOR**2)
+    low = _hash_words(pool[0], _INIT_STATE, _INIT_STATE * _STATE_FACTOR)
+    high = _hash_words(pool[1], _INIT_STATE * _STATE_FACTOR, _INIT_STATE * _STATE_FACTOR**2)
     states = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32) | np.uint64(1)
     return states.reshape(every[0].shape)
 
 
-def _hashed(words: NDArray[np.uint32], before: int, after: int) -> NDArray[np.uint32]:
+def _hash_words(words: NDArray[np.uint32], before: int, after: int) -> NDArray[np.uint32]:
     """Return words hashed with the lowest 32 bits of two numbers."""
     words = (words ^ np.uint32(before & _WORD)) * np.uint32(after & _WORD)
     return words ^ words >> _SHIFT
 
 
 @kernel
-def draw(bits: NDArray[np.uint64]) -> int:
+def draw_bits(rng: NDArray[np.uint64]) -> int:
     """Return the next 62 random bits as a signed integer."""
-    word = bits[0]
+    word = rng[0]
     word ^= word << _A
     word ^= word >> _B
     word ^= word << _C
-    bits[0] = word
+    rng[0] = word
     return np.int64(word >> _KEEP)  # type: ignore[return-value]
 
 
 @kernel
-def below(bits: NDArray[np.uint64], bound: int) -> int:
+def draw_below(rng: NDArray[np.uint64], bound: int) -> int:
     """Return a random integer from 0 to ``bound`` - 1, with ``bound`` at most 2**32.
 
     The bias is below ``bound`` / 2**32.
     """
-    product = np.uint64(draw(bits) >> 30) * np.uint64(bound)  # up to 2**64 - 2**32, so unsigned
+    product = np.uint64(draw_bits(rng) >> 30) * np.uint64(bound)  # up to 2**64 - 2**32, so unsigned
     return int(product >> _HALF)

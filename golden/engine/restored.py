@@ -11,15 +11,15 @@ from vlane.golden.compiler.records import Records
 
 
 @intrinsic(acts=True, expand=expand_restore)
-def restore(to: Any, source: Any) -> None:
-    """Copy all arrays and records of ``source`` to ``to``.
+def restore(target: Any, source: Any) -> None:
+    """Copy all arrays and records of ``source`` to ``target``.
 
     Numbers are not copied; they must be equal.
     """
-    if isinstance(to, np.ndarray):
-        to[...] = source
-    elif isinstance(to, Records):
-        to.array[...] = source.array
-    elif isinstance(to, tuple):
-        for part, other in zip(to, source, strict=True):
+    if isinstance(target, np.ndarray):
+        target[...] = source
+    elif isinstance(target, Records):
+        target.array[...] = source.array
+    elif isinstance(target, tuple):
+        for part, other in zip(target, source, strict=True):
             restore(part, other)

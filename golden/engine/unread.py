@@ -9,9 +9,6 @@ from vlane.golden.compiler.intrinsics import expand_counters, intrinsic
 
 
 @intrinsic(expand=expand_counters)
-def unread(count: int) -> NDArray[np.int64]:
-    """Return counters that a kernel increments but never reads.
-
-    Compiled code omits the increments. The translator rejects a kernel that reads such a counter.
-    """
-    return np.zeros(count, np.int64)
+def unread_counters(counter_count: int) -> NDArray[np.int64]:
+    """Return counters that a kernel may increment but no code reads, so that the compiler omits them."""
+    return np.zeros(counter_count, np.int64)

@@ -6,12 +6,23 @@ They give orders to the reaction point, start granted frames, and send probes an
 from __future__ import annotations
 
 from vlane.ethernet.ecm_rp import ASK_CYCLES, NOTICE_CYCLES, VISIT_CYCLES, Notice
-from vlane.golden.engine.bins import FACTORS, MASK, bin_of, mixed
+from vlane.golden.engine.bins import FACTORS, MASK, bin_of, hash_pair
 from vlane.golden.engine.kernel import inner
 from vlane.golden.ethernet import limiters, logs, probers
-from vlane.golden.ethernet.frames import CONTROL_BYTES, DATA, NONE, PROBE, REPLY, Frame, append, free, new_frame, take
+from vlane.golden.ethernet.frames import (
+    CONTROL_BYTES,
+    DATA,
+    NONE,
+    PROBE,
+    REPLY,
+    Frame,
+    append_frame,
+    free_frame,
+    new_frame,
+    pop_frame,
+)
 from vlane.golden.ethernet.heap import SERVE, push
-from vlane.golden.ethernet.messages import begun
+from vlane.golden.ethernet.messages import remove_frame
 from vlane.golden.ethernet.network import CYCLE_BITS, DIGEST, FINE_BITS, FRAME_BYTES, WAITING, Ethernet
 
 _AHEAD = 2
@@ -23,19 +34,19 @@ _PROBE = int(Notice.PROBE)
 
 
 @inner
-def ask_to_serve(net: Ethernet, node: int, time: int) -> None:
+def schedule_order(network: Ethernet, node: int, time: int) -> None:
     """Schedule the adapter's next order for ``time`` or later, when its reaction point is ready (ETH-12)."""
-    adapter_state = net.adapter[node]
+    adapter_state = network.adapter[node]
     at = max((time + _CYCLE) & ~_CYCLE, adapter_state.ready << CYCLE_BITS)
     if adapter_state.served == NONE or at < adapter_state.served:
         adapter_state.served = at
-        push(net.heap, at, SERVE, node)
+        push(network.heap, at, SERVE, node)
 
 
 @inner
-def serve(net: Ethernet, node: int, time: int) -> None:
+def start_order(network: Ethernet, node: int, time: int) -> None:
     """Give the reaction point its next order, if it is ready: feedback first, then questions (ETH-12 to ETH-14)."""
-    adapter_state = net.adapter[node]
+    adapter_state = network.adapter[node]
     if time != adapter_state.served:
         return
     adapter_state.served = NONE
@@ -45,140 +56,152 @@ def serve(net: Ethernet, node: int, time: int) -> None:
         adapter_state.ready = begins + ASK_CYCLES
         adapter_state.due = (begins // VISIT_CYCLES + 1) * VISIT_CYCLES
     if adapter_state.ready > cycle:
-        ask_to_serve(net, node, adapter_state.ready << CYCLE_BITS)
+        schedule_order(network, node, adapter_state.ready << CYCLE_BITS)
         return
-    place = take(net.frames, net.feedback[node])
+    place = pop_frame(network.frames, network.feedback[node])
     if place != NONE:
-        frame = net.frames.frame[place]
-        limiters.receive_notification(net.limiters, node, frame.source, frame.notice, frame.tag, frame.feedback, cycle)
-        if net.log.node[node] != 0:
-            _log(net, node, logs.HEARD, frame.source, (frame.source, frame.notice, frame.tag, frame.feedback), 0, cycle)
-        free(net.frames, place)
+        frame = network.frames.frame[place]
+        limiters.receive_notification(
+            network.limiters, node, frame.source, frame.notice, frame.tag, frame.feedback, cycle
+        )
+        if network.log.node[node] != 0:
+            _log_decision(
+                network,
+                node,
+                logs.HEARD,
+                frame.source,
+                (frame.source, frame.notice, frame.tag, frame.feedback),
+                0,
+                cycle,
+            )
+        free_frame(network.frames, place)
         adapter_state.ready = cycle + NOTICE_CYCLES
-        ask_to_serve(net, node, adapter_state.ready << CYCLE_BITS)
+        schedule_order(network, node, adapter_state.ready << CYCLE_BITS)
         return
     if adapter_state.granted >= _AHEAD:
         return
-    flow, nodes, soonest = adapter_state.turn, net.adapter.shape[0], _FAR
+    flow, nodes, soonest = adapter_state.turn, network.adapter.shape[0], _FAR
     for _ in range(nodes):
-        if net.messages.backlog[node, flow].frames != 0:
-            at = limiters.ready_at(net.limiters, node, flow, FRAME_BYTES, cycle)
+        if network.messages.backlog[node, flow].frames != 0:
+            at = limiters.earliest_start(network.limiters, node, flow, FRAME_BYTES, cycle)
             if at == cycle:
-                _grant(net, node, flow, cycle)
+                _grant_frame(network, node, flow, cycle)
                 adapter_state.turn = flow + 1 if flow + 1 < nodes else 0
                 adapter_state.ready = cycle + ASK_CYCLES
-                ask_to_serve(net, node, adapter_state.ready << CYCLE_BITS)
+                schedule_order(network, node, adapter_state.ready << CYCLE_BITS)
                 return
             soonest = min(soonest, at)
         flow = flow + 1 if flow + 1 < nodes else 0
     if soonest != _FAR:
-        _wait(net, node, soonest << CYCLE_BITS)
+        _schedule_retry(network, node, soonest << CYCLE_BITS)
 
 
 @inner
-def _wait(net: Ethernet, node: int, time: int) -> None:
+def _schedule_retry(network: Ethernet, node: int, time: int) -> None:
     """Schedule a retry for when tokens can suffice.
 
     Do not schedule the same time twice.
     """
-    adapter_state = net.adapter[node]
+    adapter_state = network.adapter[node]
     adapter_state.served = time
     if adapter_state.waited != time:
         adapter_state.waited = time
-        push(net.heap, time, SERVE, node)
+        push(network.heap, time, SERVE, node)
 
 
 @inner
-def _grant(net: Ethernet, node: int, flow: int, cycle: int) -> None:
+def _grant_frame(network: Ethernet, node: int, flow: int, cycle: int) -> None:
     """Grant a frame whose tokens suffice.
 
     It carries the tag of its limiter (ETH-13).
     """
-    limiters.may(net.limiters, node, flow, FRAME_BYTES, cycle)
-    place = new_frame(net.frames, DATA, node, flow, FRAME_BYTES)
-    frame, limiter = net.frames.frame[place], net.limiters.flow[node, flow]
-    frame.born, frame.serial, frame.of, frame.is_last = begun(net.messages, node, flow)
+    limiters.may_start(network.limiters, node, flow, FRAME_BYTES, cycle)
+    place = new_frame(network.frames, DATA, node, flow, FRAME_BYTES)
+    frame, limiter = network.frames.frame[place], network.limiters.flow[node, flow]
+    frame.born, frame.serial, frame.of, frame.is_last = remove_frame(network.messages, node, flow)
     frame.ready = cycle + ASK_CYCLES
     frame.tag, frame.is_tagged = limiter.cpid, limiter.limited != 0 and limiter.probe == 0
-    if net.log.node[node] != 0:
-        _log(net, node, logs.ASKED, flow, (flow, FRAME_BYTES, 0, 0), 1, cycle)
-    append(net.frames, net.granted[node], place)
-    net.adapter[node].granted += 1
-    net.common[WAITING] -= 1
+    if network.log.node[node] != 0:
+        _log_decision(network, node, logs.ASKED, flow, (flow, FRAME_BYTES, 0, 0), 1, cycle)
+    append_frame(network.frames, network.granted[node], place)
+    network.adapter[node].granted += 1
+    network.common[WAITING] -= 1
 
 
 @inner
-def _log(
-    net: Ethernet, node: int, kind: int, flow: int, given: tuple[int, int, int, int], may: int, cycle: int
+def _log_decision(
+    network: Ethernet, node: int, kind: int, flow: int, inputs: tuple[int, int, int, int], may: int, cycle: int
 ) -> None:
-    flow_state = net.limiters.flow[node, flow]
+    flow_state = network.limiters.flow[node, flow]
     there = int(flow_state.limited != 0)
-    logs.note(net.log, cycle, kind, node, given, (may, there, flow_state.rate * there, flow_state.cpid * there))
+    logs.log_entry(
+        network.log, cycle, kind, node, inputs, (may, there, flow_state.rate * there, flow_state.cpid * there)
+    )
 
 
 @inner
-def next_frame(net: Ethernet, node: int, time: int) -> int:
+def next_frame(network: Ethernet, node: int, time: int) -> int:
     """Return the next frame that an adapter sends.
 
     Probes and replies precede data (ETH-15, ETH-16).
     """
     cycle = time >> CYCLE_BITS
-    place = take(net.frames, net.control[node])
+    place = pop_frame(network.frames, network.control[node])
     if place != NONE:
-        frame = net.frames.frame[place]
+        frame = network.frames.frame[place]
         if frame.kind == PROBE:
-            frame.stamp, frame.counted = cycle, probers.carried(net.probers, node, frame.destination)
+            frame.stamp, frame.counted = cycle, probers.probe_byte_count(network.probers, node, frame.destination)
         return place
-    first = net.granted[node].first
-    if first == NONE or net.frames.frame[first].ready << CYCLE_BITS > time:
+    first = network.granted[node].first
+    if first == NONE or network.frames.frame[first].ready << CYCLE_BITS > time:
         return NONE
-    place = take(net.frames, net.granted[node])
-    net.adapter[node].granted -= 1
-    to = net.frames.frame[place].destination
-    if net.probes:
-        is_limited = limiters.is_limited(net.limiters, node, to)
-        if probers.count(net.probers, node, to, FRAME_BYTES, is_limited):
-            probe = new_frame(net.frames, PROBE, node, to, CONTROL_BYTES)
-            append(net.frames, net.control[node], probe)
-    ask_to_serve(net, node, time)
+    place = pop_frame(network.frames, network.granted[node])
+    network.adapter[node].granted -= 1
+    to = network.frames.frame[place].destination
+    if network.probes:
+        is_limited = limiters.is_limited(network.limiters, node, to)
+        if probers.count_frame(network.probers, node, to, FRAME_BYTES, is_limited):
+            probe = new_frame(network.frames, PROBE, node, to, CONTROL_BYTES)
+            append_frame(network.frames, network.control[node], probe)
+    schedule_order(network, node, time)
     return place
 
 
 @inner
-def receive(net: Ethernet, node: int, place: int, time: int) -> bool:
+def receive_frame(network: Ethernet, node: int, frame_index: int, time: int) -> bool:
     """Receive a frame and return whether a reply is ready to be sent (ETH-16, ETH-17)."""
-    frame = net.frames.frame[place]
+    frame = network.frames.frame[frame_index]
     cycle = time >> CYCLE_BITS
     if frame.kind == DATA:
-        _deliver(net, frame, time)
-        free(net.frames, place)
+        _count_delivery(network, frame, time)
+        free_frame(network.frames, frame_index)
         return False
     if frame.kind == PROBE:
         frame.kind, frame.arrival = REPLY, cycle
         frame.source, frame.destination = frame.destination, frame.source
         frame.input = NONE
-        append(net.frames, net.control[node], place)
+        append_frame(network.frames, network.control[node], frame_index)
         return True
     if frame.kind == REPLY:
-        found = probers.returned(net.probers, node, frame.source, frame.stamp, frame.arrival, frame.counted)
+        found = probers.process_reply(network.probers, node, frame.source, frame.stamp, frame.arrival, frame.counted)
         if not found.valid:
-            free(net.frames, place)
+            free_frame(network.frames, frame_index)
             return False
         frame.notice, frame.tag, frame.feedback = _PROBE, frame.source, found.feedback
-    append(net.frames, net.feedback[node], place)
-    ask_to_serve(net, node, time)
+    append_frame(network.frames, network.feedback[node], frame_index)
+    schedule_order(network, node, time)
     return False
 
 
 @inner
-def _deliver(net: Ethernet, frame: Frame, time: int) -> None:
+def _count_delivery(network: Ethernet, frame: Frame, time: int) -> None:
     """Count a delivered data frame, and its message if it is complete (ETH-18)."""
-    flow, cycle = net.flow[frame.source, frame.destination], time >> CYCLE_BITS
+    flow, cycle = network.flow[frame.source, frame.destination], time >> CYCLE_BITS
     flow.delivered += 1
-    who = frame.source * net.adapter.shape[0] + frame.destination
-    net.common[DIGEST] = (net.common[DIGEST] + mixed(who ^ frame.serial * FACTORS[2] & MASK, cycle)) & MASK
-    part = min(time // net.part, net.course.shape[0] - 1)
-    net.course[part, frame.source, frame.destination] += frame.length
+    who = frame.source * network.adapter.shape[0] + frame.destination
+    network.common[DIGEST] = (network.common[DIGEST] + hash_pair(who ^ frame.serial * FACTORS[2] & MASK, cycle)) & MASK
+    part = min(time // network.part, network.course.shape[0] - 1)
+    network.course[part, frame.source, frame.destination] += frame.length
     if flow.serial != frame.serial:
         flow.serial, flow.whole = frame.serial, 0
     flow.whole += 1
@@ -187,4 +210,4 @@ def _deliver(net: Ethernet, frame: Frame, time: int) -> None:
         flow.completed += 1
         flow.waited += waited
         flow.longest = max(flow.longest, waited)
-        net.completion[frame.source, frame.destination, bin_of(waited, FINE_BITS)] += 1
+        network.completion[frame.source, frame.destination, bin_of(waited, FINE_BITS)] += 1

@@ -126,64 +126,64 @@ def is_ready(state: E2CMProberState) -> bool:
 
 
 @inner
-def step(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+def step(state: E2CMProberState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
     """Run a clock cycle: accept an order or continue with the previous one, then write a given delay."""
     kept = state.kept
     if is_ready(state):
         kept[CLEARS:KEPT] = 0
-        if values[ORDER] != 0:
+        if inputs[ORDER] != 0:
             kept[ANSWERS] = 1
-            kept[LEFT] = REPLY_CYCLES if values[REPLY] != 0 else START_CYCLES
-            if values[REPLY] != 0:
-                _take_reply(state, values, rules)
-            elif values[PROBE] != 0:
-                kept[S_SENT] = probers.carried(state.made, 0, values[FLOW])
-                rules[CARRIED] += kept[S_SENT] != 0
+            kept[LEFT] = REPLY_CYCLES if inputs[REPLY] != 0 else START_CYCLES
+            if inputs[REPLY] != 0:
+                _take_reply(state, inputs, rule_counts)
+            elif inputs[PROBE] != 0:
+                kept[S_SENT] = probers.probe_byte_count(state.made, 0, inputs[FLOW])
+                rule_counts[CARRIED] += kept[S_SENT] != 0
             else:
-                kept[S_FOLLOW] = _count_frame(state.made, values, rules)
-    rules[TOO_EARLY] += kept[CLEARS] != 0 and values[ORDER] != 0
+                kept[S_FOLLOW] = _count_frame(state.made, inputs, rule_counts)
+    rule_counts[TOO_EARLY] += kept[CLEARS] != 0 and inputs[ORDER] != 0
     if kept[LEFT] != 0:
         kept[LEFT] -= 1
-    if values[W_ENABLE] != 0 and not state.made.learned:
-        _write(state.made, values, rules)
+    if inputs[W_ENABLE] != 0 and not state.made.learned:
+        _write(state.made, inputs, rule_counts)
 
 
 @inner
-def _write(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+def _write(made: Probers, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
     """Write the given delay of a flow.
 
     Ignore an absent flow (EPR-14).
     """
-    if values[W_FLOW] >= made.probe.shape[1]:
-        rules[ABSENT] += 1
+    if inputs[W_FLOW] >= made.probe.shape[1]:
+        rule_counts[ABSENT] += 1
         return
-    probers.set_base(made, 0, values[W_FLOW], values[W_BASE])
-    rules[GIVEN] += 1
+    probers.set_minimum_delay(made, 0, inputs[W_FLOW], inputs[W_BASE])
+    rule_counts[GIVEN] += 1
 
 
 @inner
-def _count_frame(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
-    flow, length = values[FLOW], values[FRAME_BYTES]
+def _count_frame(made: Probers, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> bool:
+    flow, length = inputs[FLOW], inputs[FRAME_BYTES]
     probe_state = made.probe[0, flow]
     begun, is_first = probe_state.begun != 0, probe_state.sent == 0
     since = (probe_state.sent + length - probe_state.probed) & _MODULUS
-    follows = probers.count(made, 0, flow, length, values[LIMITED])
-    unlimited = not made.all_flows and values[LIMITED] == 0
-    rules[COUNTED] += 1
-    rules[UNLIMITED] += unlimited
-    rules[FIRST] += follows and not begun and is_first
-    rules[FIRST_AGAIN] += follows and not begun and not is_first and not made.all_flows
-    rules[DUE] += follows and begun
-    rules[JUST_DUE] += follows and begun and since == made.probe_bytes
-    rules[NOT_DUE] += not follows and not unlimited
-    rules[ONE_SHORT] += not follows and not unlimited and since == made.probe_bytes - 1
+    follows = probers.count_frame(made, 0, flow, length, inputs[LIMITED])
+    unlimited = not made.all_flows and inputs[LIMITED] == 0
+    rule_counts[COUNTED] += 1
+    rule_counts[UNLIMITED] += unlimited
+    rule_counts[FIRST] += follows and not begun and is_first
+    rule_counts[FIRST_AGAIN] += follows and not begun and not is_first and not made.all_flows
+    rule_counts[DUE] += follows and begun
+    rule_counts[JUST_DUE] += follows and begun and since == made.probe_bytes
+    rule_counts[NOT_DUE] += not follows and not unlimited
+    rule_counts[ONE_SHORT] += not follows and not unlimited and since == made.probe_bytes - 1
     return follows
 
 
 @inner
-def _take_reply(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    made, kept, flow = state.made, state.kept, values[FLOW]
-    stamp, arrival, reported = values[STAMP], values[ARRIVAL], values[REPORTED]
+def _take_reply(state: E2CMProberState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
+    made, kept, flow = state.made, state.kept, inputs[FLOW]
+    stamp, arrival, reported = inputs[STAMP], inputs[ARRIVAL], inputs[REPORTED]
     probe_state = made.probe[0, flow]
     replied, known, base, before = (
         probe_state.replied != 0,
@@ -192,27 +192,27 @@ def _take_reply(state: E2CMProberState, values: NDArray[np.int64], rules: NDArra
         probe_state.occupancy,
     )
     gap, sent = (arrival - probe_state.arrival) & _MODULUS, (reported - probe_state.reported) & _MODULUS
-    feedback = probers.returned(made, 0, flow, stamp, arrival, reported)
+    feedback = probers.process_reply(made, 0, flow, stamp, arrival, reported)
     kept[S_VALID], kept[S_FEEDBACK] = feedback.valid, feedback.feedback
-    rules[GIVEN_BESIDE] += values[W_ENABLE] != 0 and not made.learned and values[W_FLOW] == flow
+    rule_counts[GIVEN_BESIDE] += inputs[W_ENABLE] != 0 and not made.learned and inputs[W_FLOW] == flow
     if not feedback.valid:
-        rules[FIRST_REPLY] += not replied
-        rules[SAME_CYCLE] += replied and gap == 0
-        rules[EARLIER] += replied and gap != 0
+        rule_counts[FIRST_REPLY] += not replied
+        rule_counts[SAME_CYCLE] += replied and gap == 0
+        rule_counts[EARLIER] += replied and gap != 0
         return
     delay = (arrival - stamp) & _MODULUS
     excess = delay - probe_state.least
-    rules[LOWER] += probe_state.least < base
-    rules[BELOW_GIVEN] += excess < 0
-    rules[NO_EXCESS] += excess == 0
-    rules[MOST_EXCESS] += excess >> EXCESS_BITS > 0
-    rules[MOST_BYTES] += sent >> GOODPUT_BITS > 0
-    rules[MOST_OCCUPANCY] += probe_state.occupancy == (1 << OCCUPANCY_BITS) - 1
-    rules[SECOND_REPLY] += not known
-    rules[LOST] += sent >= 2 * made.probe_bytes
+    rule_counts[LOWER] += probe_state.least < base
+    rule_counts[BELOW_GIVEN] += excess < 0
+    rule_counts[NO_EXCESS] += excess == 0
+    rule_counts[MOST_EXCESS] += excess >> EXCESS_BITS > 0
+    rule_counts[MOST_BYTES] += sent >> GOODPUT_BITS > 0
+    rule_counts[MOST_OCCUPANCY] += probe_state.occupancy == (1 << OCCUPANCY_BITS) - 1
+    rule_counts[SECOND_REPLY] += not known
+    rule_counts[LOST] += sent >= 2 * made.probe_bytes
     plain = made.set_point - probe_state.occupancy - made.weight * (probe_state.occupancy - before if known else 0)
-    rules[NEGATIVE] += feedback.feedback < 0
-    rules[POSITIVE] += feedback.feedback > 0
-    rules[TOWARDS_ZERO] += plain != 0 and feedback.feedback == 0
-    rules[LEAST] += plain < -made.most
-    rules[MOST] += plain > made.most
+    rule_counts[NEGATIVE] += feedback.feedback < 0
+    rule_counts[POSITIVE] += feedback.feedback > 0
+    rule_counts[TOWARDS_ZERO] += plain != 0 and feedback.feedback == 0
+    rule_counts[LEAST] += plain < -made.most
+    rule_counts[MOST] += plain > made.most

@@ -112,65 +112,69 @@ def reset(state: ECMCPState) -> None:
 
 
 @inner
-def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run a clock cycle with the inputs ``values``, and count the rules that occur.
+def step(state: ECMCPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
+    """Run a clock cycle with the inputs ``inputs``, and count the rules that occur.
 
     On return, ``state.shown[0]`` contains the outputs of the next cycle.
     """
     made, shown, point_state = state.made, state.shown, state.made.point[0]
-    joins, managed, length = values[ENTER] != 0, values[MANAGED], values[ENTER_BYTES]
+    joins, managed, length = inputs[ENTER] != 0, inputs[MANAGED], inputs[ENTER_BYTES]
     for value in range(shown.shape[1]):
         for age in range(SHOWN_CYCLES - 1):
             shown[age, value] = shown[age + 1, value]
         shown[-1, value] = 0
     state.kept[WAITING] = point_state.queue
-    rules[JOINED] += joins
-    rules[LEFT] += values[LEAVE] != 0
-    rules[BOTH] += joins and values[LEAVE] != 0
-    rules[STOOD] += made.random and (not joins or managed == 0)
+    rule_counts[JOINED] += joins
+    rule_counts[LEFT] += inputs[LEAVE] != 0
+    rule_counts[BOTH] += joins and inputs[LEAVE] != 0
+    rule_counts[STOOD] += made.random and (not joins or managed == 0)
     if joins:
         last, before, passed = point_state.last, point_state.queue, point_state.passed
-        tag_matches = values[TAGGED] != 0 and values[TAG] == values[CPID]
-        found = points.join(made, 0, length, managed, tag_matches)
+        tag_matches = inputs[TAGGED] != 0 and inputs[TAG] == inputs[CPID]
+        found = points.add_frame(made, 0, length, managed, tag_matches)
         shown[-1, S_SAMPLED], shown[-1, S_NOTIFY] = found.sampled, found.sends
         shown[-1, S_STOP], shown[-1, S_FEEDBACK] = found.stop, found.feedback
-        rules[LONGEST] += before + length > made.longest
-        rules[UNMANAGED] += managed == 0
-        rules[DRAWN] += managed != 0 and made.random
-        rules[SAMPLED] += found.sampled and made.random
-        rules[PASSED] += managed != 0 and not found.sampled and made.random
-        rules[REACHED] += found.sampled and not made.random
-        rules[EXACTLY] += found.sampled and not made.random and passed + length == made.sample_bytes
-        rules[ADDED] += managed != 0 and not found.sampled and not made.random
+        rule_counts[LONGEST] += before + length > made.longest
+        rule_counts[UNMANAGED] += managed == 0
+        rule_counts[DRAWN] += managed != 0 and made.random
+        rule_counts[SAMPLED] += found.sampled and made.random
+        rule_counts[PASSED] += managed != 0 and not found.sampled and made.random
+        rule_counts[REACHED] += found.sampled and not made.random
+        rule_counts[EXACTLY] += found.sampled and not made.random and passed + length == made.sample_bytes
+        rule_counts[ADDED] += managed != 0 and not found.sampled and not made.random
         if found.sampled:
-            _count_sample(state, found, last, values, rules)
+            _count_sample(state, found, last, inputs, rule_counts)
             state.kept[SAMPLES] += 1
-    rules[EMPTIED] += values[LEAVE] != 0 and values[LEAVE_BYTES] > point_state.queue
-    if values[LEAVE] != 0:
-        points.leave(made, 0, values[LEAVE_BYTES])
+    rule_counts[EMPTIED] += inputs[LEAVE] != 0 and inputs[LEAVE_BYTES] > point_state.queue
+    if inputs[LEAVE] != 0:
+        points.remove_frame(made, 0, inputs[LEAVE_BYTES])
 
 
 @inner
 def _count_sample(
-    state: ECMCPState, found: points.Notification, last: int, values: NDArray[np.int64], rules: NDArray[np.int64]
+    state: ECMCPState,
+    notification: points.Notification,
+    last: int,
+    inputs: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> None:
     """Count the rules that a sample exercises."""
     made = state.made
     queue = made.point[0].queue
     plain = made.set_point - queue - made.weight * (queue - last)
-    rules[FIRST] += state.kept[SAMPLES] == 0
-    rules[STOPPED] += found.stop
-    if found.stop:
+    rule_counts[FIRST] += state.kept[SAMPLES] == 0
+    rule_counts[STOPPED] += notification.stop
+    if notification.stop:
         return
     maximal = made.bcn_max and queue > made.max_bytes
-    rules[BEYOND_MAX] += maximal and plain > -made.most
-    rules[LEAST] += not maximal and plain < -made.most
-    rules[MOST] += plain > made.most
-    rules[ROUNDED] += found.feedback < 0 and not maximal and plain > -made.most and plain % 64 != 0
-    rules[GROWING] += found.feedback < 0 and queue < made.set_point
-    rules[FALLING] += found.feedback > 0 and queue > made.set_point
-    rules[NEGATIVE] += found.feedback < 0
-    rules[ZERO] += found.feedback == 0
-    rules[POSITIVE] += found.feedback > 0 and found.sends
-    rules[UNTAGGED] += found.feedback > 0 and values[TAGGED] == 0
-    rules[OTHER_TAG] += found.feedback > 0 and values[TAGGED] != 0 and not found.sends
+    rule_counts[BEYOND_MAX] += maximal and plain > -made.most
+    rule_counts[LEAST] += not maximal and plain < -made.most
+    rule_counts[MOST] += plain > made.most
+    rule_counts[ROUNDED] += notification.feedback < 0 and not maximal and plain > -made.most and plain % 64 != 0
+    rule_counts[GROWING] += notification.feedback < 0 and queue < made.set_point
+    rule_counts[FALLING] += notification.feedback > 0 and queue > made.set_point
+    rule_counts[NEGATIVE] += notification.feedback < 0
+    rule_counts[ZERO] += notification.feedback == 0
+    rule_counts[POSITIVE] += notification.feedback > 0 and notification.sends
+    rule_counts[UNTAGGED] += notification.feedback > 0 and inputs[TAGGED] == 0
+    rule_counts[OTHER_TAG] += notification.feedback > 0 and inputs[TAGGED] != 0 and not notification.sends

@@ -115,15 +115,19 @@ def is_ready(state: ECMRPState) -> bool:
 
 
 @inner
-def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+def step(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
     """Run a clock cycle: accept an order, start a visit, or continue with either."""
     made, kept = state.made, state.kept
     if is_ready(state):
         kept[ANSWERS] = 0
-        if values[ORDER] != 0:
-            rules[VISIT_WAITS] += kept[DUE]
-            may = _ask(state, values, rules) if values[ASK] != 0 else _receive_notification(state, values, rules)
-            flow_state = made.flow[0, values[FLOW]]
+        if inputs[ORDER] != 0:
+            rule_counts[VISIT_WAITS] += kept[DUE]
+            may = (
+                _ask(state, inputs, rule_counts)
+                if inputs[ASK] != 0
+                else _receive_notification(state, inputs, rule_counts)
+            )
+            flow_state = made.flow[0, inputs[FLOW]]
             there = flow_state.limited != 0
             kept[ANSWERS], kept[S_MAY], kept[S_LIMITED] = 1, may, there
             kept[S_RATE], kept[S_PROBE], kept[S_TAG] = (
@@ -131,9 +135,9 @@ def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64])
                 flow_state.probe * there,
                 flow_state.cpid * there,
             )
-            kept[LEFT] = ASK_CYCLES if values[ASK] != 0 else NOTICE_CYCLES
+            kept[LEFT] = ASK_CYCLES if inputs[ASK] != 0 else NOTICE_CYCLES
         elif kept[DUE] != 0:
-            rules[VISITED] += 1
+            rule_counts[VISITED] += 1
             kept[DUE], kept[LEFT] = 0, ASK_CYCLES
     if kept[LEFT] != 0:
         kept[LEFT] -= 1
@@ -145,54 +149,54 @@ def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64])
 
 
 @inner
-def _ask(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
-    made, flow, length, now = state.made, values[FLOW], values[FRAME_BYTES], state.kept[NOW]
+def _ask(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> bool:
+    made, flow, length, now = state.made, inputs[FLOW], inputs[FRAME_BYTES], state.kept[NOW]
     flow_state = made.flow[0, flow]
     if flow_state.limited == 0:
-        rules[UNLIMITED] += 1
-        return limiters.may(made, 0, flow, length, now)
-    limiters.settle(made, 0, flow, now)
+        rule_counts[UNLIMITED] += 1
+        return limiters.may_start(made, 0, flow, length, now)
+    limiters.update_tokens(made, 0, flow, now)
     needed, tokens, stopped = length * TOKENS_PER_BYTE, flow_state.tokens, flow_state.last > now
-    rules[FULL] += not stopped and tokens == made.bucket
-    may = limiters.may(made, 0, flow, length, now)
-    rules[HELD] += stopped
-    rules[STARTED] += may
-    rules[SHORT] += not may and not stopped
-    rules[JUST_ENOUGH] += may and flow_state.tokens == 0
-    rules[OVERSIZED] += may and needed > made.bucket
+    rule_counts[FULL] += not stopped and tokens == made.bucket
+    may = limiters.may_start(made, 0, flow, length, now)
+    rule_counts[HELD] += stopped
+    rule_counts[STARTED] += may
+    rule_counts[SHORT] += not may and not stopped
+    rule_counts[JUST_ENOUGH] += may and flow_state.tokens == 0
+    rule_counts[OVERSIZED] += may and needed > made.bucket
     return may
 
 
 @inner
-def _receive_notification(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
-    made, flow, notice, now = state.made, values[FLOW], values[NOTICE], state.kept[NOW]
-    cpid, feedback = values[CPID], values[FEEDBACK]
+def _receive_notification(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> bool:
+    made, flow, notice, now = state.made, inputs[FLOW], inputs[NOTICE], state.kept[NOW]
+    cpid, feedback = inputs[CPID], inputs[FEEDBACK]
     flow_state = made.flow[0, flow]
     was, rate, stopped = flow_state.limited != 0, flow_state.rate, flow_state.last > now
     from_bound_point = flow_state.probe == notice and flow_state.cpid == cpid
     limiters.receive_notification(made, 0, flow, notice, cpid, feedback, now)
-    rules[STOPPED] += notice == _STOP
-    rules[DRAWN] += notice == _STOP
-    rules[STOPPED_ANEW] += notice == _STOP and was and stopped
-    rules[STOP_INSTALLED] += notice == _STOP and not was
-    rules[DRIFTED] += notice == _DRIFT and was
-    rules[REMOVED] += was and flow_state.limited == 0
+    rule_counts[STOPPED] += notice == _STOP
+    rule_counts[DRAWN] += notice == _STOP
+    rule_counts[STOPPED_ANEW] += notice == _STOP and was and stopped
+    rule_counts[STOP_INSTALLED] += notice == _STOP and not was
+    rule_counts[DRIFTED] += notice == _DRIFT and was
+    rule_counts[REMOVED] += was and flow_state.limited == 0
     if notice == _DRIFT:
-        rules[NOTHING_TO_RAISE] += not was
+        rule_counts[NOTHING_TO_RAISE] += not was
     if notice in (_STOP, _DRIFT):
         return False
-    fraction = limiters.fraction_of(made, feedback)
+    fraction = limiters.feedback_fraction(made, feedback)
     before = rate if was else made.source[0].link
-    rules[ZERO] += feedback == 0
-    rules[LARGEST] += fraction == 1 << 15
-    rules[INSTALLED] += feedback < 0 and not was
-    rules[LOWERED] += feedback < 0 and flow_state.rate < before
-    rules[AT_LEAST] += feedback < 0 and before - limiters.cut_of(before, fraction) < made.least
+    rule_counts[ZERO] += feedback == 0
+    rule_counts[LARGEST] += fraction == 1 << 15
+    rule_counts[INSTALLED] += feedback < 0 and not was
+    rule_counts[LOWERED] += feedback < 0 and flow_state.rate < before
+    rule_counts[AT_LEAST] += feedback < 0 and before - limiters.rate_decrease(before, fraction) < made.least
     rises = feedback > 0 and was
-    rules[NOTHING_TO_RAISE] += feedback > 0 and not was
-    rules[RAISED] += rises and notice == _POINT and from_bound_point
-    rules[OTHER_POINT] += rises and notice == _POINT and not from_bound_point
-    rules[PROBE_RAISED] += rises and notice == _PROBE and flow_state.rate > rate
-    rules[ANY_PROBE] += rises and notice == _PROBE and not from_bound_point and not made.strict
-    rules[STRICT_PROBE] += rises and notice == _PROBE and not from_bound_point and made.strict
+    rule_counts[NOTHING_TO_RAISE] += feedback > 0 and not was
+    rule_counts[RAISED] += rises and notice == _POINT and from_bound_point
+    rule_counts[OTHER_POINT] += rises and notice == _POINT and not from_bound_point
+    rule_counts[PROBE_RAISED] += rises and notice == _PROBE and flow_state.rate > rate
+    rule_counts[ANY_PROBE] += rises and notice == _PROBE and not from_bound_point and not made.strict
+    rule_counts[STRICT_PROBE] += rises and notice == _PROBE and not from_bound_point and made.strict
     return False

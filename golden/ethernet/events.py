@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from vlane.ethernet.ecm_rp import Notice
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.ethernet import limiters, watermarks
-from vlane.golden.ethernet.adapters import ask_to_serve, receive, serve
+from vlane.golden.ethernet.adapters import receive_frame, schedule_order, start_order
 from vlane.golden.ethernet.frames import (
     CONTROL_BYTES,
     NONE,
     NOTIFICATION,
     PAUSE,
     Queue,
-    append,
-    free,
+    append_frame,
+    free_frame,
     grown_frames,
     new_frame,
-    take,
+    pop_frame,
 )
 from vlane.golden.ethernet.heap import (
     AGAIN,
@@ -39,9 +39,16 @@ from vlane.golden.ethernet.heap import (
     push,
     time_of,
 )
-from vlane.golden.ethernet.messages import grown_messages, make
-from vlane.golden.ethernet.network import CYCLE_BITS, NOW, STOP, TIMES_A_CYCLE, WAITING, Ethernet, times_of
-from vlane.golden.ethernet.outputs import end, hear_pause, join, keep, say_again, start
+from vlane.golden.ethernet.messages import generate_message, grown_messages
+from vlane.golden.ethernet.network import CYCLE_BITS, NOW, STOP, TIMES_A_CYCLE, WAITING, Ethernet, time_units
+from vlane.golden.ethernet.outputs import (
+    end_frame,
+    enqueue_frame,
+    receive_pause,
+    schedule_pause_refresh,
+    start_frame,
+    store_frame,
+)
 
 _CHUNK_TIMES, _LATE_CHUNK_TIMES = 1_250_000, 12_500_000
 _MOST_A_CHUNK = 900
@@ -53,24 +60,29 @@ class Running:
 
     Parameters
     ----------
-    net : Ethernet
+    network : Ethernet
         Result of ``new_ethernet``.
     """
 
-    def __init__(self, net: Ethernet) -> None:
-        self.net = net
-        for place, (time, _, _) in enumerate(net.service.tolist()):
-            push(net.heap, time, SERVICE, place)
-        for node in range(len(net.adapter)):
-            if net.messages.to[node, -1]:
-                push(net.heap, below(net.messages.bits[node], int(net.adapter[node].slot)), GENERATE, node)
-            if net.drift:
-                push(net.heap, net.drift * TIMES_A_CYCLE, DRIFT, node)
-        push(net.heap, net.look, LOOK, 0)
+    def __init__(self, network: Ethernet) -> None:
+        self.net = network
+        for place, (time, _, _) in enumerate(network.service.tolist()):
+            push(network.heap, time, SERVICE, place)
+        for node in range(len(network.adapter)):
+            if network.messages.to[node, -1]:
+                push(
+                    network.heap,
+                    draw_below(network.messages.bits[node], int(network.adapter[node].slot)),
+                    GENERATE,
+                    node,
+                )
+            if network.drift:
+                push(network.heap, network.drift * TIMES_A_CYCLE, DRIFT, node)
+        push(network.heap, network.look, LOOK, 0)
 
     def until(self, seconds: float) -> None:
         """Run until a time, or until the last frame is delivered after the sources stopped."""
-        to = times_of(seconds)
+        to = time_units(seconds)
         while int(self.net.common[NOW]) < to and not is_over(self.net):
             nodes = len(self.net.adapter)
             while self.net.messages.unused[1] < _MOST_A_CHUNK * nodes:
@@ -81,135 +93,135 @@ class Running:
                 self.net = self.net._replace(heap=grown_heap(self.net.heap))
             now = int(self.net.common[NOW])
             chunk = _CHUNK_TIMES if now < self.net.common[STOP] else _LATE_CHUNK_TIMES
-            _run(self.net, min(now + chunk, to))
+            _run_events(self.net, min(now + chunk, to))
 
 
-def is_over(net: Ethernet) -> bool:
+def is_over(network: Ethernet) -> bool:
     """Return whether the sources stopped and all their frames are delivered or dropped."""
-    common, frames = net.common, net.frames
+    common, frames = network.common, network.frames
     return bool(common[NOW] >= common[STOP] and common[WAITING] == 0 and frames.unused[1] == len(frames.frame))
 
 
 @kernel
-def _run(net: Ethernet, to: int) -> None:
+def _run_events(network: Ethernet, end_time: int) -> None:
     """Handle all events before a time."""
-    while net.heap.events[0] != 0 and time_of(net.heap.event[0]) < to:
-        event = pop(net.heap)
+    while network.heap.events[0] != 0 and time_of(network.heap.event[0]) < end_time:
+        event = pop(network.heap)
         time, kind, place, tried = time_of(event), kind_of(event), place_of(event), NONE
         if kind == ARRIVE:
-            tried = _arrive(net, place, time)
+            tried = _receive_from_link(network, place, time)
         elif kind == DONE:
-            end(net, place, time)
+            end_frame(network, place, time)
             tried = place
         elif kind == SERVE:
-            serve(net, place, time)
-            tried = net.adapter[place].channel
+            start_order(network, place, time)
+            tried = network.adapter[place].channel
         elif kind == NOTIFY:
-            tried = _notify(net, place, time)
+            tried = _send_notification(network, place, time)
         elif kind == CHECK:
             tried = place ^ 1
         elif kind == AGAIN:
-            net.channel[place].refresh_scheduled = 0
-            if watermarks.refreshes_at(net.marks, place) <= time >> CYCLE_BITS:
+            network.channel[place].refresh_scheduled = 0
+            if watermarks.refresh_cycle(network.marks, place) <= time >> CYCLE_BITS:
                 tried = place ^ 1  # sent as soon as the transmitter is free
             else:
-                say_again(net, place)
+                schedule_pause_refresh(network, place)
         elif kind == RESUME:
-            net.channel[place].wake_scheduled = 0
+            network.channel[place].wake_scheduled = 0
             tried = place
         elif kind == RESTED:
             tried = place
         elif kind == GENERATE:
-            _generate(net, place, time)
+            _generate_message(network, place, time)
         elif kind == SERVICE:
-            net.channel[net.service[place, 1]].slower = net.service[place, 2]
+            network.channel[network.service[place, 1]].slower = network.service[place, 2]
         elif kind == DRIFT:
-            _drift(net, place, time)
+            _queue_drift_orders(network, place, time)
         else:
-            _look(net, time)
+            _record_queues(network, time)
         if tried != NONE:
-            start(net, tried, time)
-    net.common[NOW] = to
+            start_frame(network, tried, time)
+    network.common[NOW] = end_time
 
 
 @inner
-def _arrive(net: Ethernet, channel: int, time: int) -> int:
+def _receive_from_link(network: Ethernet, channel: int, time: int) -> int:
     """Handle a frame at the far end of a link (ETH-2, ETH-5, ETH-6).
 
     Return the transmitter that may start then, or ``NONE``.
     """
-    channel_state, nodes = net.channel[channel], net.adapter.shape[0]
-    place = _next_of(net, net.entering[channel], time >> CYCLE_BITS)
+    channel_state, nodes = network.channel[channel], network.adapter.shape[0]
+    place = _pop_late_frame(network, network.entering[channel], time >> CYCLE_BITS)
     if place == NONE:
-        place = take(net.frames, net.flying[channel])
-        frame = net.frames.frame[place]
+        place = pop_frame(network.frames, network.flying[channel])
+        frame = network.frames.frame[place]
         if frame.kind == PAUSE:
-            hear_pause(net, channel ^ 1, frame.feedback, time)
-            free(net.frames, place)
+            receive_pause(network, channel ^ 1, frame.feedback, time)
+            free_frame(network.frames, place)
             return channel ^ 1
         if channel_state.receiver < nodes:
-            return channel ^ 1 if receive(net, channel_state.receiver, place, time) else NONE
-        if not keep(net, channel, place, time):
+            return channel ^ 1 if receive_frame(network, channel_state.receiver, place, time) else NONE
+        if not store_frame(network, channel, place, time):
             return NONE
-    to = join(net, channel_state.receiver - nodes, place, net.entering[channel], time)
+    to = enqueue_frame(network, channel_state.receiver - nodes, place, network.entering[channel], time)
     if to == NONE:
-        push(net.heap, time + TIMES_A_CYCLE, ARRIVE, channel)
+        push(network.heap, time + TIMES_A_CYCLE, ARRIVE, channel)
     return to
 
 
 @inner
-def _next_of(net: Ethernet, late: Queue, cycle: int) -> int:
+def _pop_late_frame(network: Ethernet, late_frames: Queue, cycle: int) -> int:
     """Remove and return the first frame that could not join earlier and was not tried in this cycle, or ``NONE``."""
-    first = late.first
-    if first == NONE or net.frames.frame[first].ready == cycle:
+    first = late_frames.first
+    if first == NONE or network.frames.frame[first].ready == cycle:
         return NONE
-    return take(net.frames, late)
+    return pop_frame(network.frames, late_frames)
 
 
 @inner
-def _notify(net: Ethernet, output: int, time: int) -> int:
+def _send_notification(network: Ethernet, output: int, time: int) -> int:
     """Send a notification of an output's congestion point (ETH-7)."""
-    place = _next_of(net, net.late[output], time >> CYCLE_BITS)
+    place = _pop_late_frame(network, network.late[output], time >> CYCLE_BITS)
     if place == NONE:
-        place = take(net.frames, net.noted[output])
-    switch = net.channel[output].sender - net.adapter.shape[0]
-    to = join(net, switch, place, net.late[output], time)
+        place = pop_frame(network.frames, network.noted[output])
+    switch = network.channel[output].sender - network.adapter.shape[0]
+    to = enqueue_frame(network, switch, place, network.late[output], time)
     if to == NONE:
-        push(net.heap, time + TIMES_A_CYCLE, NOTIFY, output)
+        push(network.heap, time + TIMES_A_CYCLE, NOTIFY, output)
     return to
 
 
 @inner
-def _generate(net: Ethernet, node: int, time: int) -> None:
+def _generate_message(network: Ethernet, node: int, time: int) -> None:
     """Generate the next message of a source, until sources stop (ETH-11)."""
-    if time >= net.common[STOP]:
+    if time >= network.common[STOP]:
         return
-    to, frames, slots = make(net.messages, node, time >> CYCLE_BITS)
-    flow = net.flow[node, to]
+    to, frames, slots = generate_message(network.messages, node, time >> CYCLE_BITS)
+    flow = network.flow[node, to]
     flow.messages += 1
     flow.made += frames
-    net.common[WAITING] += frames
-    push(net.heap, time + slots * net.adapter[node].slot, GENERATE, node)
-    ask_to_serve(net, node, time)
+    network.common[WAITING] += frames
+    push(network.heap, time + slots * network.adapter[node].slot, GENERATE, node)
+    schedule_order(network, node, time)
 
 
 @inner
-def _drift(net: Ethernet, node: int, time: int) -> None:
+def _queue_drift_orders(network: Ethernet, node: int, time: int) -> None:
     """Queue a drift order for every installed limiter of an adapter (ERP-13)."""
-    for flow in range(net.adapter.shape[0]):
-        if limiters.is_limited(net.limiters, node, flow):
-            place = new_frame(net.frames, NOTIFICATION, flow, node, CONTROL_BYTES)
-            net.frames.frame[place].notice = _DRIFT_NOTICE
-            append(net.frames, net.feedback[node], place)
-    ask_to_serve(net, node, time)
-    push(net.heap, time + net.drift * TIMES_A_CYCLE, DRIFT, node)
+    for flow in range(network.adapter.shape[0]):
+        if limiters.is_limited(network.limiters, node, flow):
+            place = new_frame(network.frames, NOTIFICATION, flow, node, CONTROL_BYTES)
+            network.frames.frame[place].notice = _DRIFT_NOTICE
+            append_frame(network.frames, network.feedback[node], place)
+    schedule_order(network, node, time)
+    push(network.heap, time + network.drift * TIMES_A_CYCLE, DRIFT, node)
 
 
 @inner
-def _look(net: Ethernet, time: int) -> None:
+def _record_queues(network: Ethernet, time: int) -> None:
     """Record the bytes in the watched queues."""
-    at = time // net.look - 1
-    if at < net.looked.shape[0]:
-        for place in range(net.watched.shape[0]):
-            net.looked[at, place] = net.points.point[net.watched[place]].queue
-        push(net.heap, time + net.look, LOOK, 0)
+    at = time // network.look - 1
+    if at < network.looked.shape[0]:
+        for place in range(network.watched.shape[0]):
+            network.looked[at, place] = network.points.point[network.watched[place]].queue
+        push(network.heap, time + network.look, LOOK, 0)

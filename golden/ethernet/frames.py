@@ -91,11 +91,11 @@ class Frames(NamedTuple):
     unused: NDArray[np.int64]
 
 
-def new_frames(count: int) -> Frames:
+def new_frames(frame_count: int) -> Frames:
     """Return a pool of unused frames."""
-    frame = new_records(Frame, count)
-    frame["after"] = np.arange(1, count + 1)
-    return Frames(frame, np.array([0, count], np.int64))
+    frame = new_records(Frame, frame_count)
+    frame["after"] = np.arange(1, frame_count + 1)
+    return Frames(frame, np.array([0, frame_count], np.int64))
 
 
 def grown_frames(frames: Frames) -> Frames:
@@ -131,26 +131,26 @@ def new_frame(frames: Frames, kind: int, source: int, destination: int, length: 
 
 
 @inner
-def free(frames: Frames, place: int) -> None:
+def free_frame(frames: Frames, frame_index: int) -> None:
     """Return a frame to the pool."""
-    frames.frame[place].after = frames.unused[0]
-    frames.unused[0] = place
+    frames.frame[frame_index].after = frames.unused[0]
+    frames.unused[0] = frame_index
     frames.unused[1] += 1
 
 
 @inner
-def append(frames: Frames, queue: Queue, place: int) -> None:
+def append_frame(frames: Frames, queue: Queue, frame_index: int) -> None:
     """Append a frame to a queue."""
-    frames.frame[place].after = NONE
+    frames.frame[frame_index].after = NONE
     if queue.first == NONE:
-        queue.first = place
+        queue.first = frame_index
     else:
-        frames.frame[queue.last].after = place
-    queue.last = place
+        frames.frame[queue.last].after = frame_index
+    queue.last = frame_index
 
 
 @inner
-def take(frames: Frames, queue: Queue) -> int:
+def pop_frame(frames: Frames, queue: Queue) -> int:
     """Remove and return the first frame of a queue, or ``NONE``."""
     place = queue.first
     if place != NONE:

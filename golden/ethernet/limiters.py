@@ -1,7 +1,7 @@
 """Rate limiters of the flows of many sources: ERP-1 to ERP-15 (``docs/ecm_rp.md``), without a clock.
 
-A network calls ``may`` when a frame could start, ``ready_at`` for the first cycle worth a retry, and ``hear`` when a
-notification, probe feedback, stop or drift arrives.
+A network calls ``may_start`` when a frame could start, ``earliest_start`` for the first cycle worth a retry, and
+``receive_notification`` when a notification, probe feedback, stop or drift arrives.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vlane.ethernet.ecm_rp import (
 from vlane.ethernet.shared import seed_of
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.ethernet.prbs import after_draw, number_of
+from vlane.golden.ethernet.prbs import next_state, random_number
 
 _PROBE, _STOP, _DRIFT = int(Notice.PROBE), int(Notice.STOP), int(Notice.DRIFT)
 
@@ -155,44 +155,44 @@ def new_limiters(
 
 
 @kernel
-def reset(made: Limiters, source: int) -> None:
+def reset(limiters: Limiters, source: int) -> None:
     """Reset a source (ERP-15)."""
-    source_state = made.source[source]
-    source_state.limiters, source_state.word = 0, made.seeds[source]
-    for flow in range(made.flow.shape[1]):
-        each = made.flow[source, flow]
+    source_state = limiters.source[source]
+    source_state.limiters, source_state.word = 0, limiters.seeds[source]
+    for flow in range(limiters.flow.shape[1]):
+        each = limiters.flow[source, flow]
         each.last, each.tokens, each.rate, each.cpid, each.probe, each.limited = 0, 0, 0, 0, 0, 0
 
 
 @inner
-def is_limited(made: Limiters, source: int, flow: int) -> bool:
+def is_limited(limiters: Limiters, source: int, flow: int) -> bool:
     """Return whether a flow has a limiter (ERP-5)."""
-    return made.flow[source, flow].limited != 0
+    return limiters.flow[source, flow].limited != 0
 
 
 @inner
-def settle(made: Limiters, source: int, flow: int, cycle: int) -> None:
+def update_tokens(limiters: Limiters, source: int, flow: int, cycle: int) -> None:
     """Count a flow's tokens up to a cycle.
 
     The result does not depend on how often this is done (ERP-3).
     """
-    flow_state = made.flow[source, flow]
+    flow_state = limiters.flow[source, flow]
     if cycle > flow_state.last:
-        flow_state.tokens = min(flow_state.tokens + flow_state.rate * (cycle - flow_state.last), made.bucket)
+        flow_state.tokens = min(flow_state.tokens + flow_state.rate * (cycle - flow_state.last), limiters.bucket)
         flow_state.last = cycle
 
 
 @inner
-def may(made: Limiters, source: int, flow: int, length: int, cycle: int) -> bool:
+def may_start(limiters: Limiters, source: int, flow: int, length: int, cycle: int) -> bool:
     """Return whether a frame of ``length`` bytes may start in a cycle.
 
     If so, take its tokens (ERP-1 to ERP-4).
     """
-    flow_state = made.flow[source, flow]
+    flow_state = limiters.flow[source, flow]
     if flow_state.limited == 0:
         return True
-    settle(made, source, flow, cycle)
-    needed = min(length * TOKENS_PER_BYTE, made.bucket)
+    update_tokens(limiters, source, flow, cycle)
+    needed = min(length * TOKENS_PER_BYTE, limiters.bucket)
     if flow_state.last > cycle or flow_state.tokens < needed:
         return False
     flow_state.tokens -= needed
@@ -200,38 +200,38 @@ def may(made: Limiters, source: int, flow: int, length: int, cycle: int) -> bool
 
 
 @inner
-def ready_at(made: Limiters, source: int, flow: int, length: int, cycle: int) -> int:
+def earliest_start(limiters: Limiters, source: int, flow: int, length: int, cycle: int) -> int:
     """Return the first cycle from ``cycle`` on in which a frame may start, if no feedback arrives before."""
-    flow_state = made.flow[source, flow]
+    flow_state = limiters.flow[source, flow]
     if flow_state.limited == 0:
         return cycle
-    missing = min(length * TOKENS_PER_BYTE, made.bucket) - flow_state.tokens
+    missing = min(length * TOKENS_PER_BYTE, limiters.bucket) - flow_state.tokens
     return max(cycle, flow_state.last + max((missing + flow_state.rate - 1) // flow_state.rate, 0))
 
 
 @inner
-def fraction_of(made: Limiters, feedback: int) -> int:
+def feedback_fraction(limiters: Limiters, feedback: int) -> int:
     """Return the magnitude of a feedback relative to its saturation, in 2**-15 (ERP-6)."""
-    return min(abs(feedback) * made.scale >> SCALE_BITS, 1 << FRACTION_BITS)
+    return min(abs(feedback) * limiters.scale >> SCALE_BITS, 1 << FRACTION_BITS)
 
 
 @inner
-def cut_of(rate: int, fraction: int) -> int:
+def rate_decrease(rate: int, fraction: int) -> int:
     """Return the decrease of a rate: half of the fraction of it (ERP-7)."""
     return rate * fraction >> FRACTION_BITS + 1
 
 
 @inner
-def rise_of(made: Limiters, source: int, flow: int, notice: int, fraction: int) -> int:
+def rate_increase(limiters: Limiters, source: int, flow: int, notice: int, fraction: int) -> int:
     """Return the increase of a rate: Gi times the fraction of the link's rate or of the current rate (ERP-8)."""
-    flow_state = made.flow[source, flow]
-    base = flow_state.rate if made.of_current else made.source[source].link
-    return (base * made.gain[notice] >> GAIN_BITS) * fraction >> FRACTION_BITS
+    flow_state = limiters.flow[source, flow]
+    base = flow_state.rate if limiters.of_current else limiters.source[source].link
+    return (base * limiters.gain[notice] >> GAIN_BITS) * fraction >> FRACTION_BITS
 
 
 @inner
 def receive_notification(
-    made: Limiters, source: int, flow: int, notice: int, cpid: int, feedback: int, cycle: int
+    limiters: Limiters, source: int, flow: int, notice: int, cpid: int, feedback: int, cycle: int
 ) -> None:
     """Apply feedback, a stop or a drift to a flow in a cycle (ERP-5 to ERP-13).
 
@@ -244,43 +244,50 @@ def receive_notification(
     feedback : int
         Fb in units of 64 bytes, for congestion points and probes.
     """
-    flow_state, common = made.flow[source, flow], made.source[source]
+    flow_state, common = limiters.flow[source, flow], limiters.source[source]
     if flow_state.limited != 0:
-        settle(made, source, flow, cycle)
+        update_tokens(limiters, source, flow, cycle)
     if notice == _STOP:
         common.limiters += flow_state.limited == 0
-        common.word = after_draw(common.word)
+        common.word = next_state(common.word)
         flow_state.limited, flow_state.probe, flow_state.cpid, flow_state.rate, flow_state.tokens = (
             1,
             0,
             cpid,
-            made.least,
-            made.bucket,
+            limiters.least,
+            limiters.bucket,
         )
-        flow_state.last = cycle + 1 + (number_of(common.word) & ((1 << made.stop_bits) - 1))
+        flow_state.last = cycle + 1 + (random_number(common.word) & ((1 << limiters.stop_bits) - 1))
     elif notice == _DRIFT:
         if flow_state.limited != 0:
-            _raise(made, source, flow, made.drift)
+            _raise_rate(limiters, source, flow, limiters.drift)
     elif feedback < 0:
         if flow_state.limited == 0:
             common.limiters += 1
             flow_state.limited, flow_state.rate, flow_state.tokens, flow_state.last = 1, common.link, 0, cycle
         flow_state.probe, flow_state.cpid = notice, cpid
-        flow_state.rate = max(flow_state.rate - cut_of(flow_state.rate, fraction_of(made, feedback)), made.least)
+        flow_state.rate = max(
+            flow_state.rate - rate_decrease(flow_state.rate, feedback_fraction(limiters, feedback)), limiters.least
+        )
     elif feedback > 0 and flow_state.limited != 0:
         associated = flow_state.probe == notice and flow_state.cpid == cpid
-        if associated or (notice == _PROBE and not made.strict):
-            _raise(made, source, flow, rise_of(made, source, flow, notice, fraction_of(made, feedback)))
+        if associated or (notice == _PROBE and not limiters.strict):
+            _raise_rate(
+                limiters,
+                source,
+                flow,
+                rate_increase(limiters, source, flow, notice, feedback_fraction(limiters, feedback)),
+            )
 
 
 @inner
-def _raise(made: Limiters, source: int, flow: int, by: int) -> None:
+def _raise_rate(limiters: Limiters, source: int, flow: int, increase: int) -> None:
     """Raise a flow's rate.
 
     Remove the limiter at the link's rate (ERP-10).
     """
-    flow_state, common = made.flow[source, flow], made.source[source]
-    flow_state.rate += by
+    flow_state, common = limiters.flow[source, flow], limiters.source[source]
+    flow_state.rate += increase
     if flow_state.rate >= common.link:
         flow_state.limited = 0
         common.limiters -= 1

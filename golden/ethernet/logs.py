@@ -52,8 +52,8 @@ def new_log(channels: int, nodes: int, points: Sequence[int], sources: Sequence[
 
 
 @inner
-def note(
-    log: Log, cycle: int, kind: int, owner: int, given: tuple[int, int, int, int], decided: tuple[int, int, int, int]
+def log_entry(
+    log: Log, cycle: int, kind: int, owner: int, inputs: tuple[int, int, int, int], outputs: tuple[int, int, int, int]
 ) -> None:
     """Add an entry.
 
@@ -65,5 +65,5 @@ def note(
         return
     entry = log.entry[at]
     entry[0], entry[1], entry[2] = cycle, kind, owner
-    entry[3], entry[4], entry[5], entry[6] = given
-    entry[7], entry[8], entry[9], entry[10] = decided
+    entry[3], entry[4], entry[5], entry[6] = inputs
+    entry[7], entry[8], entry[9], entry[10] = outputs

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import draw, seeded
+from vlane.golden.engine.random_bits import draw_bits, seeded_rng
 
 CERTAIN = 1 << 62
 """Probability 1."""
@@ -53,7 +53,7 @@ class Backlog:
     frames: Int64
     first: Int32
     last: Int32
-    begun: Int32
+    remove_frame: Int32
 
 
 class Messages(NamedTuple):
@@ -84,7 +84,7 @@ class Messages(NamedTuple):
 
 
 def new_messages(
-    load: NDArray[np.float64], shares: NDArray[np.float64], mean_frames: float, *, seed: int, count: int
+    load: NDArray[np.float64], shares: NDArray[np.float64], mean_frames: float, *, seed: int, message_count: int
 ) -> Messages:
     """Return sources without messages.
 
@@ -98,7 +98,7 @@ def new_messages(
         Mean number of frames per message (geometric distribution).
     seed : int
         Seed of all random sequences.
-    count : int
+    message_count : int
         Size of the message pool.
     """
     nodes = len(load)
@@ -108,10 +108,10 @@ def new_messages(
     idle = np.array([mean_frames * (1 - each) / each if each else 0.0 for each in load])
     chances = np.stack([np.full(nodes, 1 - 1 / mean_frames), idle / (1 + idle)], axis=1)
     more = (chances * CERTAIN).astype(np.int64)
-    message = new_records(Message, count)
-    message["after"] = np.arange(1, count + 1)
-    bits = np.array([seeded(seed, node) for node in range(nodes)], np.uint64).reshape(nodes, 1)
-    unused = np.array([0, count], np.int64)
+    message = new_records(Message, message_count)
+    message["after"] = np.arange(1, message_count + 1)
+    bits = np.array([seeded_rng(seed, node) for node in range(nodes)], np.uint64).reshape(nodes, 1)
+    unused = np.array([0, message_count], np.int64)
     return Messages(message, unused, new_records(Backlog, nodes, nodes), to, more, bits)
 
 
@@ -129,21 +129,21 @@ def grown_messages(messages: Messages) -> Messages:
 
 
 @inner
-def _in_a_row(messages: Messages, node: int, chance: int) -> int:
-    """Return the number of consecutive successes of an event with probability ``chance``."""
+def _consecutive_successes(messages: Messages, node: int, probability: int) -> int:
+    """Return the number of consecutive successes of an event with probability ``probability``."""
     count = 0
-    while draw(messages.bits[node]) < chance:
+    while draw_bits(messages.bits[node]) < probability:
         count += 1
     return count
 
 
 @inner
-def make(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
+def generate_message(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
     """Generate a message of a node and return its destination, its frames, and the slots until the next message."""
-    drawn, to = draw(messages.bits[node]), 0
+    drawn, to = draw_bits(messages.bits[node]), 0
     while drawn >= messages.to[node, to]:
         to += 1
-    frames = 1 + _in_a_row(messages, node, messages.more[node, _GOES_ON])
+    frames = 1 + _consecutive_successes(messages, node, messages.more[node, _GOES_ON])
     place = messages.unused[0]
     message, backlog_state = messages.message[place], messages.backlog[node, to]
     messages.unused[0] = message.after
@@ -155,16 +155,16 @@ def make(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
         messages.message[backlog_state.last].after = place
     backlog_state.last = place
     backlog_state.frames += frames
-    return to, frames, frames + _in_a_row(messages, node, messages.more[node, _IS_IDLE])
+    return to, frames, frames + _consecutive_successes(messages, node, messages.more[node, _IS_IDLE])
 
 
 @inner
-def begun(messages: Messages, node: int, to: int) -> tuple[int, int, int, bool]:
+def remove_frame(messages: Messages, node: int, destination: int) -> tuple[int, int, int, bool]:
     """Remove a frame from the backlog of a flow that has one.
 
     Return its message's cycle of generation, serial and number of frames, and whether the frame is the last.
     """
-    backlog_state = messages.backlog[node, to]
+    backlog_state = messages.backlog[node, destination]
     place = backlog_state.first
     message = messages.message[place]
     if backlog_state.begun == 0:

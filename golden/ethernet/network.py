@@ -22,7 +22,7 @@ from vlane.golden.ethernet.logs import Log, new_log
 from vlane.golden.ethernet.messages import Messages, new_messages
 from vlane.golden.ethernet.parts import Adapter, Channel, Flow, Switch
 from vlane.golden.ethernet.points import Points, new_points
-from vlane.golden.ethernet.probers import Probers, new_probers, set_base
+from vlane.golden.ethernet.probers import Probers, new_probers, set_minimum_delay
 from vlane.golden.ethernet.watermarks import Watermarks, new_watermarks, set_watermarks
 
 FRAME_BYTES = 1500
@@ -209,16 +209,16 @@ class Ethernet(NamedTuple):
     by_arrival: bool
 
 
-def unit_of(mbps: int) -> int:
+def time_units_per_byte(mbps: int) -> int:
     """Return the time units of 0.8 ns that a byte takes at a rate."""
     return 10_000 // mbps
 
 
-def base_cycles(fabric: Fabric, source: int, destination: int, flight_times: int) -> int:
+def minimum_delay_cycles(fabric: Fabric, source: int, destination: int, flight_times: int) -> int:
     """Return the minimum one-way delay of a probe in cycles, rounded up to whole cycles at each node."""
     channels, time = fabric.channels(), 0
     for channel in fabric.path(source, destination):
-        time = ((time + 64 * unit_of(channels[channel][2]) + flight_times >> CYCLE_BITS) + 1) << CYCLE_BITS
+        time = ((time + 64 * time_units_per_byte(channels[channel][2]) + flight_times >> CYCLE_BITS) + 1) << CYCLE_BITS
     return time >> CYCLE_BITS
 
 
@@ -276,7 +276,7 @@ def new_ethernet(
     channel["joined"], channel["looked"], channel["slower"] = NONE, NONE, 1
     for place, (one, other, mbps) in enumerate(ways):
         made = channel[place]
-        made.sender, made.receiver, made.unit = one, other, unit_of(mbps)
+        made.sender, made.receiver, made.unit = one, other, time_units_per_byte(mbps)
         if other >= nodes:
             made.local = inputs[other - nodes]
             inputs[other - nodes] += 1
@@ -295,9 +295,9 @@ def new_ethernet(
         common=np.zeros(COMMON, np.int64),
         heap=new_heap(_EVENTS),
         frames=new_frames(_FRAMES),
-        messages=new_messages(load, shares, mean_frames, seed=seed, count=_MESSAGES),
-        points=new_points(**_seeded(ECMCPParameters(**options.cp), seed), points=channels),
-        limiters=new_limiters(**_seeded(limited, seed), sources=nodes),
+        messages=new_messages(load, shares, mean_frames, seed=seed, message_count=_MESSAGES),
+        points=new_points(**_with_seed(ECMCPParameters(**options.cp), seed), points=channels),
+        limiters=new_limiters(**_with_seed(limited, seed), sources=nodes),
         probers=new_probers(**probed, sources=nodes),
         marks=new_watermarks(**PauseParameters(**options.pause), inputs=channels),
         channel=channel,
@@ -316,42 +316,42 @@ def new_ethernet(
         route=np.array([[number[nodes + at, to] for to in row] for at, row in enumerate(fabric.hops)], np.int64),
         managed=np.array([scheme.points and each for each in fabric.managed], np.int64),
         service=np.array(
-            [(times_of(each.seconds), number[each.ends], each.slower) for each in services], np.int64
+            [(time_units(each.seconds), number[each.ends], each.slower) for each in services], np.int64
         ).reshape(-1, 3),
         course=np.zeros((parts, nodes, nodes), np.int64),
         watched=np.array([number[ends] for ends in watched], np.int64),
         looked=np.zeros((looks, len(watched)), np.int64),
         completion=np.zeros((nodes, nodes, _BINS), np.int64),
         log=new_log(channels, nodes, [number[ends] for ends in logged_points], logged_nodes, room=log_room),
-        part=times_of(part_seconds),
-        look=times_of(look_seconds),
+        part=time_units(part_seconds),
+        look=time_units(look_seconds),
         flight=options.flight_times,
         drift=options.drift_cycles,
         probes=scheme.probing != "none",
         paused=scheme.pause,
         by_arrival=options.by_arrival,
     )
-    made_net.common[STOP] = times_of(stop_seconds)
+    made_net.common[STOP] = time_units(stop_seconds)
     if not scheme.pause:
         for place in range(channels):
             set_watermarks(made_net.marks, place, made_net.marks.high_bytes, made_net.marks.low_bytes, 0, 0)
     for source in range(nodes):
         for destination in range(nodes):
             if source != destination:
-                set_base(
+                set_minimum_delay(
                     made_net.probers,
                     source,
                     destination,
-                    base_cycles(fabric, source, destination, options.flight_times),
+                    minimum_delay_cycles(fabric, source, destination, options.flight_times),
                 )
     return made_net
 
 
-def times_of(seconds: float) -> int:
+def time_units(seconds: float) -> int:
     """Return a time in units of 0.8 ns."""
     return round(seconds * 1.25e9)
 
 
-def _seeded(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def _with_seed(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Return the parameters of a block with its random seed derived from ``seed``."""
     return {**parameters, "seed": (int(parameters["seed"]) * (2 * seed + 1)) % ((1 << 31) - 1) or 1}

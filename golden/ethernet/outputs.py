@@ -14,10 +14,10 @@ from vlane.golden.ethernet.frames import (
     NOTIFICATION,
     PAUSE,
     Queue,
-    append,
-    free,
+    append_frame,
+    free_frame,
     new_frame,
-    take,
+    pop_frame,
 )
 from vlane.golden.ethernet.heap import AGAIN, ARRIVE, CHECK, DONE, NOTIFY, RESTED, RESUME, push
 from vlane.golden.ethernet.network import CYCLE_BITS, HOPS, TIMES_A_CYCLE, Ethernet
@@ -30,66 +30,66 @@ _SENDS, _PAUSES = 1, 2
 
 
 @inner
-def _check_input(net: Ethernet, channel: int, cycle: int) -> None:
+def _check_pause_state(network: Ethernet, channel: int, cycle: int) -> None:
     """Schedule a watermark check of an input in the next cycle if its pause state may change then (ETH-8)."""
-    channel_state, mark = net.channel[channel], net.marks.input[channel]
+    channel_state, mark = network.channel[channel], network.marks.input[channel]
     turns = mark.level < mark.low if mark.sent_pause != 0 else mark.level > mark.high
-    if net.paused and turns:
-        _look(net, channel_state, channel, cycle + 1)
+    if network.paused and turns:
+        _schedule_watermark_check(network, channel_state, channel, cycle + 1)
 
 
 @inner
-def _look(net: Ethernet, channel_state: Channel, channel: int, cycle: int) -> None:
+def _schedule_watermark_check(network: Ethernet, channel_state: Channel, channel: int, cycle: int) -> None:
     """Schedule a watermark check of an input at the start of a cycle, once."""
     if channel_state.looked != cycle:
         channel_state.looked = cycle
-        push(net.heap, cycle << CYCLE_BITS, CHECK, channel)
+        push(network.heap, cycle << CYCLE_BITS, CHECK, channel)
 
 
 @inner
-def keep(net: Ethernet, channel: int, place: int, time: int) -> bool:
+def store_frame(network: Ethernet, channel: int, frame_index: int, time: int) -> bool:
     """Store a frame in an input memory and return whether it fits (ETH-5).
 
     A frame that does not fit is dropped and counted.
     """
-    frame = net.frames.frame[place]
-    cycle, switch = time >> CYCLE_BITS, net.channel[channel].receiver - net.adapter.shape[0]
-    if not watermarks.arrive(net.marks, channel, frame.length, cycle):
-        net.switch[switch].dropped += frame.kind == DATA
-        net.switch[switch].lost += frame.kind != DATA
+    frame = network.frames.frame[frame_index]
+    cycle, switch = time >> CYCLE_BITS, network.channel[channel].receiver - network.adapter.shape[0]
+    if not watermarks.store_frame(network.marks, channel, frame.length, cycle):
+        network.switch[switch].dropped += frame.kind == DATA
+        network.switch[switch].lost += frame.kind != DATA
         if frame.kind == DATA:
-            net.flow[frame.source, frame.destination].dropped += 1
-        free(net.frames, place)
+            network.flow[frame.source, frame.destination].dropped += 1
+        free_frame(network.frames, frame_index)
         return False
     frame.input, frame.ready = channel, NONE
-    _check_input(net, channel, cycle)
+    _check_pause_state(network, channel, cycle)
     return True
 
 
 @inner
-def join(net: Ethernet, switch: int, place: int, late: Queue, time: int) -> int:
+def enqueue_frame(network: Ethernet, switch: int, frame_index: int, late_frames: Queue, time: int) -> int:
     """Append a frame to its output queue and return the output (ETH-6).
 
-    If another frame joined in this cycle, the frame is appended to ``late`` and ``NONE`` is returned.
+    If another frame joined in this cycle, the frame is appended to ``late_frames`` and ``NONE`` is returned.
     """
-    frame = net.frames.frame[place]
-    to, cycle = net.route[switch, frame.destination], time >> CYCLE_BITS
-    output = net.channel[to]
+    frame = network.frames.frame[frame_index]
+    to, cycle = network.route[switch, frame.destination], time >> CYCLE_BITS
+    output = network.channel[to]
     if output.joined == cycle:
         frame.ready = cycle
-        append(net.frames, late, place)
+        append_frame(network.frames, late_frames, frame_index)
         return NONE
     output.joined = cycle
     row = 0
-    if not net.by_arrival:
-        row = net.inputs[switch] - 1 if frame.input == NONE else net.channel[frame.input].local
-    append(net.frames, net.queue[row, to], place)
-    is_managed = net.managed[switch] != 0 and frame.kind == DATA
+    if not network.by_arrival:
+        row = network.inputs[switch] - 1 if frame.input == NONE else network.channel[frame.input].local
+    append_frame(network.frames, network.queue[row, to], frame_index)
+    is_managed = network.managed[switch] != 0 and frame.kind == DATA
     tag_matches = frame.is_tagged != 0 and frame.tag == to
-    found = points.join(net.points, to, frame.length, is_managed, tag_matches)
-    if net.log.point[to] != 0:
-        logs.note(
-            net.log,
+    found = points.add_frame(network.points, to, frame.length, is_managed, tag_matches)
+    if network.log.point[to] != 0:
+        logs.log_entry(
+            network.log,
             cycle,
             logs.JOINED,
             to,
@@ -97,92 +97,94 @@ def join(net: Ethernet, switch: int, place: int, late: Queue, time: int) -> int:
             (int(found.sampled), int(found.sends), int(found.stop), found.feedback),
         )
     if found.sends or found.stop:
-        _note(net, to, frame.source, frame.destination, found, time)
+        _create_notification(network, to, frame.source, frame.destination, found, time)
     return to
 
 
 @inner
-def _note(net: Ethernet, to: int, source: int, destination: int, found: Notification, time: int) -> None:
+def _create_notification(
+    network: Ethernet, addressee: int, source: int, destination: int, notification: Notification, time: int
+) -> None:
     """Create a notification, to be sent when the congestion point's latency has passed (ETH-7)."""
-    place = new_frame(net.frames, NOTIFICATION, destination, source, CONTROL_BYTES)
-    note, switch = net.frames.frame[place], net.channel[to].sender - net.adapter.shape[0]
-    note.tag, note.feedback, note.notice = to, found.feedback, _STOP if found.stop else _POINT
-    net.switch[switch].raising += found.feedback > 0
-    net.switch[switch].lowering += found.feedback <= 0
-    append(net.frames, net.noted[to], place)
-    push(net.heap, time + (SHOWN_CYCLES << CYCLE_BITS), NOTIFY, to)
+    place = new_frame(network.frames, NOTIFICATION, destination, source, CONTROL_BYTES)
+    note, switch = network.frames.frame[place], network.channel[addressee].sender - network.adapter.shape[0]
+    note.tag, note.feedback, note.notice = addressee, notification.feedback, _STOP if notification.stop else _POINT
+    network.switch[switch].raising += notification.feedback > 0
+    network.switch[switch].lowering += notification.feedback <= 0
+    append_frame(network.frames, network.noted[addressee], place)
+    push(network.heap, time + (SHOWN_CYCLES << CYCLE_BITS), NOTIFY, addressee)
 
 
 @inner
-def say_again(net: Ethernet, channel: int) -> None:
+def schedule_pause_refresh(network: Ethernet, channel: int) -> None:
     """Schedule the refresh of an input's PAUSE, if one is in force (PAU-7).
 
     At most one event is pending.
     """
-    again, channel_state = watermarks.refreshes_at(net.marks, channel), net.channel[channel]
+    again, channel_state = watermarks.refresh_cycle(network.marks, channel), network.channel[channel]
     if again != watermarks.NEVER and channel_state.refresh_scheduled == 0:
         channel_state.refresh_scheduled = 1
-        push(net.heap, again << CYCLE_BITS, AGAIN, channel)
+        push(network.heap, again << CYCLE_BITS, AGAIN, channel)
 
 
 @inner
-def hear_pause(net: Ethernet, channel: int, quanta: int, time: int) -> None:
+def receive_pause(network: Ethernet, channel: int, quanta: int, time: int) -> None:
     """Pause a transmitter for ``quanta`` quanta of its link, from the end of the frame on the wire (ETH-9)."""
-    channel_state = net.channel[channel]
+    channel_state = network.channel[channel]
     begins = channel_state.ends if channel_state.sending != 0 else time
     channel_state.until = begins + quanta * _QUANTUM_BYTES * channel_state.unit
 
 
 @inner
-def start(net: Ethernet, channel: int, time: int) -> None:
+def start_frame(network: Ethernet, channel: int, time: int) -> None:
     """Start the next frame of an idle transmitter, if it may send (ETH-3, ETH-8, ETH-9, ETH-10)."""
-    channel_state = net.channel[channel]
+    channel_state = network.channel[channel]
     if channel_state.sending != 0:
         return
     back, cycle = channel ^ 1, time >> CYCLE_BITS
-    at_switch = channel_state.sender >= net.adapter.shape[0]
-    if at_switch and net.paused and watermarks.frame_due(net.marks, back, cycle):
-        place = new_frame(net.frames, PAUSE, NONE, NONE, CONTROL_BYTES)
-        net.frames.frame[place].feedback = watermarks.quanta(net.marks, back, cycle)
-        watermarks.note_frame_sent(net.marks, back, cycle)
-        say_again(net, back)
-        _look(net, net.channel[back], back, cycle + 1)
-        _send(net, channel_state, channel, place, time)
+    at_switch = channel_state.sender >= network.adapter.shape[0]
+    if at_switch and network.paused and watermarks.is_pause_frame_due(network.marks, back, cycle):
+        place = new_frame(network.frames, PAUSE, NONE, NONE, CONTROL_BYTES)
+        network.frames.frame[place].feedback = watermarks.pause_quanta(network.marks, back, cycle)
+        watermarks.note_frame_sent(network.marks, back, cycle)
+        schedule_pause_refresh(network, back)
+        _schedule_watermark_check(network, network.channel[back], back, cycle + 1)
+        _put_on_wire(network, channel_state, channel, place, time)
         return
     if time < channel_state.rests:
         return
     if time < channel_state.until:
         if channel_state.wake_scheduled == 0:
             channel_state.wake_scheduled = 1
-            push(net.heap, channel_state.until, RESUME, channel)
+            push(network.heap, channel_state.until, RESUME, channel)
         return
-    place = _dequeue(net, channel_state, channel) if at_switch else next_frame(net, channel_state.sender, time)
+    place = _dequeue(network, channel_state, channel) if at_switch else next_frame(network, channel_state.sender, time)
     if place != NONE:
-        _send(net, channel_state, channel, place, time)
+        _put_on_wire(network, channel_state, channel, place, time)
 
 
 @inner
-def _dequeue(net: Ethernet, channel_state: Channel, channel: int) -> int:
+def _dequeue(network: Ethernet, channel_state: Channel, channel: int) -> int:
     """Remove and return the next frame of an output (ETH-4)."""
-    if net.by_arrival:
-        return take(net.frames, net.queue[0, channel])
-    inputs = net.inputs[channel_state.sender - net.adapter.shape[0]]
+    if network.by_arrival:
+        return pop_frame(network.frames, network.queue[0, channel])
+    inputs = network.inputs[channel_state.sender - network.adapter.shape[0]]
     for _ in range(inputs):
         row = channel_state.turn
         channel_state.turn = row + 1 if row + 1 < inputs else 0
-        place = take(net.frames, net.queue[row, channel])
+        place = pop_frame(network.frames, network.queue[row, channel])
         if place != NONE:
             return place
     return NONE
 
 
 @inner
-def _send(net: Ethernet, channel_state: Channel, channel: int, place: int, time: int) -> None:
+def _put_on_wire(network: Ethernet, channel_state: Channel, channel: int, frame_index: int, time: int) -> None:
     """Put a frame on the wire.
 
     It arrives in the cycle after its last byte (ETH-2, ETH-3).
     """
-    frame = net.frames.frame[place]
+    frame = network.frames.frame[frame_index]
     is_pause = frame.kind == PAUSE
     channel_state.sending, channel_state.length, channel_state.input = (
         _PAUSES if is_pause else _SENDS,
@@ -193,22 +195,24 @@ def _send(net: Ethernet, channel_state: Channel, channel: int, place: int, time:
     channel_state.ends = free_at
     if channel_state.slower > 1 and not is_pause:
         channel_state.rests = time + frame.length * channel_state.unit * channel_state.slower
-        push(net.heap, channel_state.rests, RESTED, channel)
-    append(net.frames, net.flying[channel], place)
-    push(net.heap, free_at, DONE, channel)
-    push(net.heap, ((free_at + net.flight) // TIMES_A_CYCLE + 1) * TIMES_A_CYCLE, ARRIVE, channel)
-    net.common[HOPS] += (frame.length + 63) // 64
+        push(network.heap, channel_state.rests, RESTED, channel)
+    append_frame(network.frames, network.flying[channel], frame_index)
+    push(network.heap, free_at, DONE, channel)
+    push(network.heap, ((free_at + network.flight) // TIMES_A_CYCLE + 1) * TIMES_A_CYCLE, ARRIVE, channel)
+    network.common[HOPS] += (frame.length + 63) // 64
 
 
 @inner
-def end(net: Ethernet, channel: int, time: int) -> None:
+def end_frame(network: Ethernet, channel: int, time: int) -> None:
     """End a frame on the wire: free its memory and shorten its queue (ETH-5, ETH-6)."""
-    channel_state = net.channel[channel]
-    if channel_state.sender >= net.adapter.shape[0] and channel_state.sending == _SENDS:
-        points.leave(net.points, channel, channel_state.length)
-        if net.log.point[channel] != 0:
-            logs.note(net.log, time >> CYCLE_BITS, logs.LEFT, channel, (channel_state.length, 0, 0, 0), (0, 0, 0, 0))
+    channel_state = network.channel[channel]
+    if channel_state.sender >= network.adapter.shape[0] and channel_state.sending == _SENDS:
+        points.remove_frame(network.points, channel, channel_state.length)
+        if network.log.point[channel] != 0:
+            logs.log_entry(
+                network.log, time >> CYCLE_BITS, logs.LEFT, channel, (channel_state.length, 0, 0, 0), (0, 0, 0, 0)
+            )
         if channel_state.input != NONE:
-            watermarks.leave(net.marks, channel_state.input, channel_state.length, time >> CYCLE_BITS)
-            _check_input(net, channel_state.input, time >> CYCLE_BITS)
+            watermarks.remove_frame(network.marks, channel_state.input, channel_state.length, time >> CYCLE_BITS)
+            _check_pause_state(network, channel_state.input, time >> CYCLE_BITS)
     channel_state.sending = 0

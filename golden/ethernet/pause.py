@@ -99,60 +99,60 @@ def reset(state: PauseState) -> None:
 
 
 @inner
-def drops_frame(state: PauseState, values: NDArray[np.int64]) -> bool:
+def drops_frame(state: PauseState, inputs: NDArray[np.int64]) -> bool:
     """Return whether the frame of this cycle is dropped."""
-    return values[ARRIVE] != 0 and not watermarks.fits(state.marks, 0, values[ARRIVE_BYTES], state.seen[NOW])
+    return inputs[ARRIVE] != 0 and not watermarks.fits(state.marks, 0, inputs[ARRIVE_BYTES], state.seen[NOW])
 
 
 @inner
-def step(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+def step(state: PauseState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
     """Run a clock cycle."""
     marks, now = state.marks, state.seen[NOW]
-    _count_rules(state, values, rules)
-    if values[ARRIVE] != 0:
-        watermarks.arrive(marks, 0, values[ARRIVE_BYTES], now)
-    if values[LEAVE] != 0:
-        watermarks.leave(marks, 0, values[LEAVE_BYTES], now)
+    _count_rules(state, inputs, rule_counts)
+    if inputs[ARRIVE] != 0:
+        watermarks.store_frame(marks, 0, inputs[ARRIVE_BYTES], now)
+    if inputs[LEAVE] != 0:
+        watermarks.remove_frame(marks, 0, inputs[LEAVE_BYTES], now)
     state.seen[WAS_PAUSED] = watermarks.is_paused(marks, 0, now)
-    state.seen[WANTED] = watermarks.frame_due(marks, 0, now) and values[SAID] == 0
-    if values[SAID] != 0:
+    state.seen[WANTED] = watermarks.is_pause_frame_due(marks, 0, now) and inputs[SAID] == 0
+    if inputs[SAID] != 0:
         watermarks.note_frame_sent(marks, 0, now)
-    if values[W_ENABLE] != 0:
-        watermarks.set_watermarks(marks, 0, values[W_HIGH], values[W_LOW], values[W_PAUSE], now)
+    if inputs[W_ENABLE] != 0:
+        watermarks.set_watermarks(marks, 0, inputs[W_HIGH], inputs[W_LOW], inputs[W_PAUSE], now)
     state.seen[NOW] = now + 1
 
 
 @inner
-def _count_rules(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+def _count_rules(state: PauseState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
     """Count the rules that a cycle exercises."""
     marks, now = state.marks, state.seen[NOW]
-    paused, is_due = watermarks.is_paused(marks, 0, now), watermarks.frame_due(marks, 0, now)
-    input_state, length = marks.input[0], values[ARRIVE_BYTES]
-    drops = drops_frame(state, values)
-    taken, leaves = values[ARRIVE] != 0 and not drops, values[LEAVE] != 0
-    rules[ARRIVED] += taken
-    rules[LEFT] += leaves
-    rules[BOTH] += taken and leaves
-    rules[EMPTIED] += leaves and input_state.level + taken * length < values[LEAVE_BYTES]
-    rules[FILLED] += taken and input_state.level + length == marks.memory_bytes
+    paused, is_due = watermarks.is_paused(marks, 0, now), watermarks.is_pause_frame_due(marks, 0, now)
+    input_state, length = marks.input[0], inputs[ARRIVE_BYTES]
+    drops = drops_frame(state, inputs)
+    taken, leaves = inputs[ARRIVE] != 0 and not drops, inputs[LEAVE] != 0
+    rule_counts[ARRIVED] += taken
+    rule_counts[LEFT] += leaves
+    rule_counts[BOTH] += taken and leaves
+    rule_counts[EMPTIED] += leaves and input_state.level + taken * length < inputs[LEAVE_BYTES]
+    rule_counts[FILLED] += taken and input_state.level + length == marks.memory_bytes
     room = marks.memory_bytes - input_state.level
-    rules[LATE_ROOM] += (
-        drops and leaves and length <= room + values[LEAVE_BYTES] and values[LEAVE_BYTES] <= input_state.level
+    rule_counts[LATE_ROOM] += (
+        drops and leaves and length <= room + inputs[LEAVE_BYTES] and inputs[LEAVE_BYTES] <= input_state.level
     )
-    rules[DROPPED] += drops
-    rules[DROPS_FULL] += drops and input_state.drops == DROP_MOST
+    rule_counts[DROPPED] += drops
+    rule_counts[DROPS_FULL] += drops and input_state.drops == DROP_MOST
     was = state.seen[WAS_PAUSED] != 0
-    rules[PAUSED] += paused and not was
-    rules[AT_HIGH] += not paused and input_state.enabled != 0 and input_state.level == input_state.high
-    rules[RESUMED] += was and not paused and input_state.enabled != 0
-    rules[AT_LOW] += paused and input_state.level == input_state.low
-    rules[ASKED] += is_due and paused != (input_state.sent_pause != 0)
-    rules[MISSED] += state.seen[WANTED] != 0 and not is_due
-    rules[REFRESHED] += values[SAID] != 0 and is_due and paused and input_state.sent_pause != 0
-    rules[SAID_PAUSE] += values[SAID] != 0 and paused
-    rules[SAID_GO] += values[SAID] != 0 and not paused and input_state.sent_pause != 0
-    rules[UNASKED] += values[SAID] != 0 and not is_due
-    rules[WRITTEN] += values[W_ENABLE] != 0 and values[ARRIVE] != 0
-    rules[SWITCHED_OFF] += was and input_state.enabled == 0
-    rules[STAYS_OFF] += input_state.enabled == 0 and input_state.level > input_state.high
-    rules[CROSSED] += input_state.enabled != 0 and input_state.high < input_state.level < input_state.low
+    rule_counts[PAUSED] += paused and not was
+    rule_counts[AT_HIGH] += not paused and input_state.enabled != 0 and input_state.level == input_state.high
+    rule_counts[RESUMED] += was and not paused and input_state.enabled != 0
+    rule_counts[AT_LOW] += paused and input_state.level == input_state.low
+    rule_counts[ASKED] += is_due and paused != (input_state.sent_pause != 0)
+    rule_counts[MISSED] += state.seen[WANTED] != 0 and not is_due
+    rule_counts[REFRESHED] += inputs[SAID] != 0 and is_due and paused and input_state.sent_pause != 0
+    rule_counts[SAID_PAUSE] += inputs[SAID] != 0 and paused
+    rule_counts[SAID_GO] += inputs[SAID] != 0 and not paused and input_state.sent_pause != 0
+    rule_counts[UNASKED] += inputs[SAID] != 0 and not is_due
+    rule_counts[WRITTEN] += inputs[W_ENABLE] != 0 and inputs[ARRIVE] != 0
+    rule_counts[SWITCHED_OFF] += was and input_state.enabled == 0
+    rule_counts[STAYS_OFF] += input_state.enabled == 0 and input_state.level > input_state.high
+    rule_counts[CROSSED] += input_state.enabled != 0 and input_state.high < input_state.level < input_state.low

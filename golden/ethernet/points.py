@@ -1,7 +1,7 @@
 """Congestion points of many outputs: ECP-1 to ECP-12 (``docs/ecm_cp.md``), without a clock.
 
-A network calls ``join`` when a frame joins an output's queue and ``leave`` when it leaves; within a cycle, ``join``
-comes first.
+A network calls ``add_frame`` when a frame joins an output's queue and ``remove_frame`` when it leaves; within a
+cycle, ``add_frame`` comes first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vlane.ethernet.ecm_cp import CHANCE_BITS, sampling_chance
 from vlane.ethernet.shared import DRAW_BITS, FEEDBACK_BYTES, saturation_bytes, seed_of
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.ethernet.prbs import after_draw, number_of
+from vlane.golden.ethernet.prbs import next_state, random_number
 
 _TO_DRAW = CHANCE_BITS - DRAW_BITS
 
@@ -138,46 +138,46 @@ def new_points(
 
 
 @kernel
-def reset(made: Points, place: int) -> None:
+def reset(points: Points, point_index: int) -> None:
     """Reset a congestion point (ECP-12)."""
-    point_state = made.point[place]
-    point_state.queue, point_state.last, point_state.passed, point_state.word = 0, 0, 0, made.seeds[place]
+    point_state = points.point[point_index]
+    point_state.queue, point_state.last, point_state.passed, point_state.word = 0, 0, 0, points.seeds[point_index]
 
 
 @inner
-def samples(made: Points, place: int, length: int) -> bool:
+def takes_sample(points: Points, point_index: int, length: int) -> bool:
     """Return whether a managed frame is sampled.
 
     Advance the random sequence or the byte count (ECP-3 to ECP-6).
     """
-    point_state = made.point[place]
-    if made.random:
-        point_state.word = after_draw(point_state.word)
-        return number_of(point_state.word) < length * made.chance >> _TO_DRAW
+    point_state = points.point[point_index]
+    if points.random:
+        point_state.word = next_state(point_state.word)
+        return random_number(point_state.word) < length * points.chance >> _TO_DRAW
     point_state.passed += length
-    if point_state.passed < made.sample_bytes:
+    if point_state.passed < points.sample_bytes:
         return False
-    point_state.passed -= made.sample_bytes
+    point_state.passed -= points.sample_bytes
     return True
 
 
 @inner
-def in_units(feedback: int) -> int:
+def feedback_units(feedback: int) -> int:
     """Return feedback in units of 64 bytes, rounded towards 0 (ECP-8)."""
     return feedback // FEEDBACK_BYTES if feedback >= 0 else -(-feedback // FEEDBACK_BYTES)
 
 
 @inner
-def feedback_of(made: Points, queue: int, last: int) -> int:
+def feedback_bytes(points: Points, queue: int, last: int) -> int:
     """Return the feedback of a sample in bytes, saturated (ECP-7, ECP-9)."""
-    if made.bcn_max and queue > made.max_bytes:
-        return -made.most
-    feedback = made.set_point - queue - made.weight * (queue - last)
-    return max(-made.most, min(made.most, feedback))
+    if points.bcn_max and queue > points.max_bytes:
+        return -points.most
+    feedback = points.set_point - queue - points.weight * (queue - last)
+    return max(-points.most, min(points.most, feedback))
 
 
 @inner
-def join(made: Points, place: int, length: int, managed: int, tagged: int) -> Notification:
+def add_frame(points: Points, point_index: int, length: int, managed: int, tagged: int) -> Notification:
     """Add a frame to an output's queue (ECP-1 to ECP-11).
 
     Parameters
@@ -189,20 +189,20 @@ def join(made: Points, place: int, length: int, managed: int, tagged: int) -> No
     tagged : int
         Nonzero if the frame carries the tag of a rate limiter with the CPID of this point.
     """
-    point_state = made.point[place]
-    point_state.queue = min(point_state.queue + length, made.longest)
-    if managed == 0 or not samples(made, place, length):
+    point_state = points.point[point_index]
+    point_state.queue = min(point_state.queue + length, points.longest)
+    if managed == 0 or not takes_sample(points, point_index, length):
         return SILENT
     queue, last = point_state.queue, point_state.last
     point_state.last = queue
-    if made.bcn_stop and queue > made.stop_bytes:
+    if points.bcn_stop and queue > points.stop_bytes:
         return Notification(True, True, True, 0)  # noqa: FBT003 - kernels take positional arguments only
-    feedback = in_units(feedback_of(made, queue, last))
+    feedback = feedback_units(feedback_bytes(points, queue, last))
     return Notification(True, feedback < 0 or (feedback > 0 and tagged != 0), False, feedback)  # noqa: FBT003 - positional in kernels
 
 
 @inner
-def leave(made: Points, place: int, length: int) -> None:
+def remove_frame(points: Points, point_index: int, length: int) -> None:
     """Remove a frame from an output's queue (ECP-1)."""
-    point_state = made.point[place]
+    point_state = points.point[point_index]
     point_state.queue = max(point_state.queue - length, 0)

@@ -10,7 +10,7 @@ _FAR, _NEAR = PRBS_BITS - DRAW_BITS, PRBS_TAP - DRAW_BITS
 
 
 @inner
-def after_draw(word: int) -> int:
+def next_state(word: int) -> int:
     """Return the state 24 bits later.
 
     Bit 0 of a state is the newest bit of the sequence.
@@ -19,6 +19,6 @@ def after_draw(word: int) -> int:
 
 
 @inner
-def number_of(word: int) -> int:
+def random_number(word: int) -> int:
     """Return the random number (below 2**24) of a state after a draw."""
     return word & _NUMBER

@@ -1,7 +1,7 @@
 """Probes of the flows of many sources: EPR-1 to EPR-12 (``docs/e2cm_prober.md``), without a clock.
 
-A network calls ``count`` when a frame of a flow starts, ``carried`` when a probe starts on the wire, and ``returned``
-when its reply arrives. The sink adds the cycle of the probe's arrival and returns the probe.
+A network calls ``count_frame`` when a frame of a flow starts, ``probe_byte_count`` when a probe starts on the wire,
+and ``process_reply`` when its reply arrives. The sink adds the cycle of the probe's arrival and returns the probe.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from vlane.ethernet.e2cm_prober import EXCESS_BITS, GOODPUT_BITS, OCCUPANCY_BITS
 from vlane.ethernet.shared import saturation_bytes
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.ethernet.points import in_units
+from vlane.golden.ethernet.points import feedback_units
 
 _MODULUS, _LATE = (1 << STAMP_BITS) - 1, 1 << STAMP_BITS - 1
 _MOST_EXCESS, _MOST_BYTES = (1 << EXCESS_BITS) - 1, (1 << GOODPUT_BITS) - 1
@@ -116,13 +116,13 @@ def new_probers(
 
 
 @kernel
-def reset(made: Probers, source: int) -> None:
+def reset(probers: Probers, source: int) -> None:
     """Reset a source.
 
     Given delays are kept (EPR-12).
     """
-    for flow in range(made.probe.shape[1]):
-        probe_state = made.probe[source, flow]
+    for flow in range(probers.probe.shape[1]):
+        probe_state = probers.probe[source, flow]
         probe_state.sent, probe_state.probed, probe_state.arrival, probe_state.reported, probe_state.occupancy = (
             0,
             0,
@@ -134,45 +134,45 @@ def reset(made: Probers, source: int) -> None:
 
 
 @inner
-def set_base(made: Probers, source: int, flow: int, cycles: int) -> None:
+def set_minimum_delay(probers: Probers, source: int, flow: int, cycles: int) -> None:
     """Set the minimum one-way delay of a flow (EPR-6)."""
-    made.probe[source, flow].least = cycles
+    probers.probe[source, flow].least = cycles
 
 
 @inner
-def count(made: Probers, source: int, flow: int, length: int, limited: int) -> bool:
+def count_frame(probers: Probers, source: int, flow: int, length: int, limited: int) -> bool:
     """Count the bytes of a frame that starts and return whether a probe must follow it (EPR-1 to EPR-3)."""
-    probe_state = made.probe[source, flow]
+    probe_state = probers.probe[source, flow]
     probe_state.sent = (probe_state.sent + length) & _MODULUS
-    if not made.all_flows and limited == 0:
+    if not probers.all_flows and limited == 0:
         probe_state.begun = 0
         return False
-    if probe_state.begun != 0 and (probe_state.sent - probe_state.probed) & _MODULUS < made.probe_bytes:
+    if probe_state.begun != 0 and (probe_state.sent - probe_state.probed) & _MODULUS < probers.probe_bytes:
         return False
     probe_state.begun, probe_state.probed = 1, probe_state.sent
     return True
 
 
 @inner
-def carried(made: Probers, source: int, flow: int) -> int:
+def probe_byte_count(probers: Probers, source: int, flow: int) -> int:
     """Return the byte count that a probe carries when it starts on the wire (EPR-4)."""
-    return made.probe[source, flow].sent
+    return probers.probe[source, flow].sent
 
 
 @inner
-def excess_of(delay: int, base: int) -> int:
+def excess_delay(delay: int, base: int) -> int:
     """Return the excess of a delay over the minimum, at most 2**20 - 1 cycles (EPR-6, EPR-7)."""
     return min(max(delay - base, 0), _MOST_EXCESS)
 
 
 @inner
-def occupancy_of(excess: int, reported: int, gap: int) -> int:
+def flow_occupancy(excess: int, reported: int, gap: int) -> int:
     """Return the bytes of a flow in the network, from excess delay and the bytes sent in ``gap`` cycles (EPR-7)."""
     return min(excess * min(reported, _MOST_BYTES) // gap, _MOST_OCCUPANCY)
 
 
 @inner
-def returned(made: Probers, source: int, flow: int, stamp: int, arrival: int, reported: int) -> Feedback:
+def process_reply(probers: Probers, source: int, flow: int, stamp: int, arrival: int, reported: int) -> Feedback:
     """Process a reply (EPR-5 to EPR-11).
 
     Parameters
@@ -182,20 +182,20 @@ def returned(made: Probers, source: int, flow: int, stamp: int, arrival: int, re
     reported : int
         Byte count that the probe carries.
     """
-    probe_state = made.probe[source, flow]
+    probe_state = probers.probe[source, flow]
     gap = (arrival - probe_state.arrival) & _MODULUS
     if probe_state.replied != 0 and (gap == 0 or gap >= _LATE):
         return NOTHING
     delay = (arrival - stamp) & _MODULUS
-    if made.learned:
+    if probers.learned:
         probe_state.least = min(probe_state.least, delay) if probe_state.replied != 0 else delay
     first = probe_state.replied == 0
     sent = (reported - probe_state.reported) & _MODULUS
     probe_state.replied, probe_state.arrival, probe_state.reported = 1, arrival & _MODULUS, reported & _MODULUS
     if first:
         return NOTHING
-    occupancy = occupancy_of(excess_of(delay, probe_state.least), sent, gap)
+    occupancy = flow_occupancy(excess_delay(delay, probe_state.least), sent, gap)
     change = occupancy - probe_state.occupancy if probe_state.known != 0 else 0
     probe_state.occupancy, probe_state.known = occupancy, 1
-    feedback = made.set_point - occupancy - made.weight * change
-    return Feedback(True, in_units(max(-made.most, min(made.most, feedback))))  # noqa: FBT003 - positional in kernels
+    feedback = probers.set_point - occupancy - probers.weight * change
+    return Feedback(True, feedback_units(max(-probers.most, min(probers.most, feedback))))  # noqa: FBT003 - positional in kernels

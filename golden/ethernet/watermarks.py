@@ -1,8 +1,8 @@
 """Input memories and their PAUSE for many inputs: PAU-1 to PAU-10 (``docs/pause.md``), without a clock.
 
-A network calls ``arrive`` and ``leave`` in the cycle of the event, queries ``frame_due`` in the cycles after a
-change, and calls ``note_frame_sent`` when the PAUSE frame starts on its link. Within a cycle, ``arrive`` comes before
-``leave``; the order of other calls does not matter.
+A network calls ``store_frame`` and ``remove_frame`` in the cycle of the event, queries ``is_pause_frame_due`` in the
+cycles after a change, and calls ``note_frame_sent`` when the PAUSE frame starts on its link. Within a cycle,
+``store_frame`` comes before ``remove_frame``; the order of other calls does not matter.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ def new_watermarks(
 
 
 @kernel
-def reset(marks: Watermarks, place: int) -> None:
+def reset(watermarks: Watermarks, input_index: int) -> None:
     """Reset an input at cycle 0 (PAU-10)."""
-    input_state = marks.input[place]
+    input_state = watermarks.input[input_index]
     input_state.since, input_state.sent_at, input_state.level, input_state.started, input_state.drops = -1, 0, 0, 0, 0
     input_state.high, input_state.low, input_state.enabled, input_state.paused, input_state.sent_pause = (
-        marks.high_bytes,
-        marks.low_bytes,
+        watermarks.high_bytes,
+        watermarks.low_bytes,
         1,
         0,
         0,
@@ -97,7 +97,7 @@ def reset(marks: Watermarks, place: int) -> None:
 
 
 @inner
-def _enter(input_state: Input, cycle: int) -> None:
+def _begin_cycle(input_state: Input, cycle: int) -> None:
     """Begin a cycle: apply the changes of earlier cycles to level and hysteresis (PAU-4, PAU-5)."""
     if cycle > input_state.since:
         input_state.since, input_state.started = cycle, input_state.level
@@ -106,21 +106,21 @@ def _enter(input_state: Input, cycle: int) -> None:
 
 
 @inner
-def fits(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
+def fits(watermarks: Watermarks, input_index: int, length: int, cycle: int) -> bool:
     """Return whether a frame of ``length`` bytes that arrives in a cycle fits (PAU-2)."""
-    input_state = marks.input[place]
-    _enter(input_state, cycle)
-    return input_state.started + length <= marks.memory_bytes
+    input_state = watermarks.input[input_index]
+    _begin_cycle(input_state, cycle)
+    return input_state.started + length <= watermarks.memory_bytes
 
 
 @inner
-def arrive(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
+def store_frame(watermarks: Watermarks, input_index: int, length: int, cycle: int) -> bool:
     """Store an arriving frame and return True.
 
     If it does not fit, count a drop and return False (PAU-1 to PAU-3).
     """
-    input_state = marks.input[place]
-    if not fits(marks, place, length, cycle):
+    input_state = watermarks.input[input_index]
+    if not fits(watermarks, input_index, length, cycle):
         input_state.drops = min(input_state.drops + 1, DROP_MOST)
         return False
     input_state.level += length
@@ -128,56 +128,58 @@ def arrive(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
 
 
 @inner
-def leave(marks: Watermarks, place: int, length: int, cycle: int) -> None:
+def remove_frame(watermarks: Watermarks, input_index: int, length: int, cycle: int) -> None:
     """Remove a frame from the memory (PAU-1)."""
-    input_state = marks.input[place]
-    _enter(input_state, cycle)
+    input_state = watermarks.input[input_index]
+    _begin_cycle(input_state, cycle)
     input_state.level = max(input_state.level - length, 0)
 
 
 @inner
-def is_paused(marks: Watermarks, place: int, cycle: int) -> bool:
+def is_paused(watermarks: Watermarks, input_index: int, cycle: int) -> bool:
     """Return whether the neighbour must pause, at the start of a cycle (PAU-4)."""
-    input_state = marks.input[place]
-    _enter(input_state, cycle)
+    input_state = watermarks.input[input_index]
+    _begin_cycle(input_state, cycle)
     return input_state.paused != 0
 
 
 @inner
-def refreshes_at(marks: Watermarks, place: int) -> int:
+def refresh_cycle(watermarks: Watermarks, input_index: int) -> int:
     """Return the cycle from which a PAUSE in force must be repeated, or ``NEVER`` (PAU-7)."""
-    input_state = marks.input[place]
+    input_state = watermarks.input[input_index]
     return (
-        input_state.sent_at + marks.refresh_cycles
-        if input_state.sent_pause != 0 and marks.refresh_cycles != 0
+        input_state.sent_at + watermarks.refresh_cycles
+        if input_state.sent_pause != 0 and watermarks.refresh_cycles != 0
         else NEVER
     )
 
 
 @inner
-def frame_due(marks: Watermarks, place: int, cycle: int) -> bool:
+def is_pause_frame_due(watermarks: Watermarks, input_index: int, cycle: int) -> bool:
     """Return whether a PAUSE frame must be sent, at the start of a cycle (PAU-6, PAU-7)."""
-    paused = is_paused(marks, place, cycle)
-    return paused != (marks.input[place].sent_pause != 0) or (paused and cycle >= refreshes_at(marks, place))
+    paused = is_paused(watermarks, input_index, cycle)
+    return paused != (watermarks.input[input_index].sent_pause != 0) or (
+        paused and cycle >= refresh_cycle(watermarks, input_index)
+    )
 
 
 @inner
-def quanta(marks: Watermarks, place: int, cycle: int) -> int:
+def pause_quanta(watermarks: Watermarks, input_index: int, cycle: int) -> int:
     """Return the pause time in quanta that a PAUSE frame of a cycle carries (PAU-8)."""
-    return PAUSE_QUANTA if is_paused(marks, place, cycle) else 0
+    return PAUSE_QUANTA if is_paused(watermarks, input_index, cycle) else 0
 
 
 @inner
-def note_frame_sent(marks: Watermarks, place: int, cycle: int) -> None:
+def note_frame_sent(watermarks: Watermarks, input_index: int, cycle: int) -> None:
     """Record that a PAUSE frame starts in a cycle, with the state at its start (PAU-8)."""
-    input_state = marks.input[place]
-    input_state.sent_pause = is_paused(marks, place, cycle)
+    input_state = watermarks.input[input_index]
+    input_state.sent_pause = is_paused(watermarks, input_index, cycle)
     input_state.sent_at = cycle
 
 
 @inner
-def set_watermarks(marks: Watermarks, place: int, high: int, low: int, enabled: int, cycle: int) -> None:
+def set_watermarks(watermarks: Watermarks, input_index: int, high: int, low: int, enabled: int, cycle: int) -> None:
     """Write the settings, valid from the next cycle on (PAU-9)."""
-    input_state = marks.input[place]
-    _enter(input_state, cycle)
+    input_state = watermarks.input[input_index]
+    _begin_cycle(input_state, cycle)
     input_state.high, input_state.low, input_state.enabled = high, low, enabled

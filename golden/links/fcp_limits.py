@@ -16,8 +16,8 @@ from vlane.golden.credits import counters
 from vlane.golden.engine.kernel import inner
 
 
-class End:
-    """FCP state of a port.
+class FCPState:
+    """Flow-control state of a port: due and last FCPs sent, and FCPs in flight to the port.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class End:
     flying: Int32
 
 
-class Flying:
+class FCPInFlight:
     """A flow-control packet in flight.
 
     Parameters
@@ -98,14 +98,14 @@ class FCPLimits(NamedTuple):
     limit: NDArray[np.int64]
     freed: NDArray[np.int64]
     limit_sent: NDArray[np.int64]
-    end: Records[End]
-    flying: Records[Flying]
+    end: Records[FCPState]
+    flying: Records[FCPInFlight]
     fcps: NDArray[np.int64]
     most: NDArray[np.int64]
 
 
 def new_limits(
-    *, ends: int, whole: tuple[int, ...], fcp_blocks: int | None, period: int, sideband: bool, flight: int
+    *, end_count: int, whole: tuple[int, ...], fcp_blocks: int | None, period: int, sideband: bool, flight: int
 ) -> FCPLimits:
     """Return ports whose limits are the whole remote buffer.
 
@@ -113,20 +113,20 @@ def new_limits(
     """
     blocks, lanes = np.array(whole, np.int64), len(whole)
     step = np.maximum(1, blocks // 4) if fcp_blocks is None else np.full(lanes, fcp_blocks, np.int64)
-    end = new_records(End, ends)
+    end = new_records(FCPState, end_count)
     end["last"], end["periods"] = lanes - 1, -1
-    counters = [np.zeros((ends, lanes), np.int64) for _ in range(4)]
+    counters = [np.zeros((end_count, lanes), np.int64) for _ in range(4)]
     return FCPLimits(
         whole=blocks,
         step=step,
         period=period,
         sideband=sideband,
         sent=counters[0],
-        limit=np.tile(blocks, (ends, 1)),
+        limit=np.tile(blocks, (end_count, 1)),
         freed=counters[1],
-        limit_sent=np.tile(blocks, (ends, 1)),
+        limit_sent=np.tile(blocks, (end_count, 1)),
         end=end,
-        flying=new_records(Flying, ends, 1 << (flight + 2).bit_length()),
+        flying=new_records(FCPInFlight, end_count, 1 << (flight + 2).bit_length()),
         fcps=counters[2],
         most=counters[3],
     )
@@ -139,40 +139,40 @@ def uses_sideband(limits: FCPLimits) -> bool:
 
 
 @inner
-def allows(limits: FCPLimits, end: int, lane: int, blocks: int) -> bool:
-    """Return whether a packet of ``blocks`` blocks may be sent (IBS-C1)."""
-    return counters.within_limit(limits.limit[end, lane], limits.sent[end, lane], blocks)
+def has_credit(limits: FCPLimits, link_end: int, lane: int, blocks: int) -> bool:
+    """Return whether the limit permits a packet of ``blocks`` blocks (IBS-C1)."""
+    return counters.within_limit(limits.limit[link_end, lane], limits.sent[link_end, lane], blocks)
 
 
 @inner
-def taken(limits: FCPLimits, end: int, lane: int) -> int:
+def blocks_in_use(limits: FCPLimits, link_end: int, lane: int) -> int:
     """Return the blocks of a VL in use in the remote buffer, as known to the sender."""
-    return int(limits.sent[end, lane] - limits.limit[end, lane] + limits.whole[lane])
+    return int(limits.sent[link_end, lane] - limits.limit[link_end, lane] + limits.whole[lane])
 
 
 @inner
-def count_sent(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
+def count_sent(limits: FCPLimits, link_end: int, lane: int, blocks: int) -> None:
     """Count the blocks of a packet that starts."""
-    limits.sent[end, lane] += blocks
-    limits.most[end, lane] = max(limits.most[end, lane], taken(limits, end, lane))
+    limits.sent[link_end, lane] += blocks
+    limits.most[link_end, lane] = max(limits.most[link_end, lane], blocks_in_use(limits, link_end, lane))
 
 
 @inner
-def count_freed(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
+def count_freed(limits: FCPLimits, link_end: int, lane: int, blocks: int) -> None:
     """Count blocks that left this port's input buffer (IBS-C2, IBS-C3).
 
     An FCP becomes due if the limit has grown enough.
     """
-    limits.freed[end, lane] += blocks
-    limit = limits.whole[lane] + limits.freed[end, lane]
-    if counters.has_advanced(limit, limits.limit_sent[end, lane], limits.step[lane]):
-        limits.end[end].due |= 1 << lane
+    limits.freed[link_end, lane] += blocks
+    limit = limits.whole[lane] + limits.freed[link_end, lane]
+    if counters.has_advanced(limit, limits.limit_sent[link_end, lane], limits.step[lane]):
+        limits.end[link_end].due |= 1 << lane
 
 
 @inner
-def is_due(limits: FCPLimits, end: int, cycle: int) -> bool:
+def is_fcp_due(limits: FCPLimits, link_end: int, cycle: int) -> bool:
     """Return whether an FCP is due in a cycle (IBS-C3). Space freed before must have been counted."""
-    this = limits.end[end]
+    this = limits.end[link_end]
     if cycle >= (this.periods + 1) * limits.period:
         this.periods = cycle // limits.period
         this.due = (1 << len(limits.whole)) - 1
@@ -180,53 +180,57 @@ def is_due(limits: FCPLimits, end: int, cycle: int) -> bool:
 
 
 @inner
-def send_fcp(limits: FCPLimits, end: int, to: int, cycle: int, flight: int) -> None:
-    """Send the next due FCP to the other end (IBS-C4)."""
-    this = limits.end[end]
-    lane = counters.next_due(this.due, this.last)
+def send_fcp(limits: FCPLimits, link_end: int, receiving_end: int, cycle: int, flight: int) -> None:
+    """Send the next due FCP of a port to the receiving end (IBS-C4)."""
+    this = limits.end[link_end]
+    lane = counters.next_due_lane(this.due, this.last)
     this.last = lane
     this.due &= ~(1 << lane)
-    send_fcp_with_limit(limits, end, to, lane, limits.whole[lane] + limits.freed[end, lane], cycle, flight)
+    send_fcp_with_limit(
+        limits, link_end, receiving_end, lane, limits.whole[lane] + limits.freed[link_end, lane], cycle, flight
+    )
 
 
 @inner
-def send_fcp_with_limit(limits: FCPLimits, end: int, to: int, lane: int, limit: int, cycle: int, flight: int) -> None:
-    """Send an FCP with a given limit, unless it is lost (IBS-C5, IBS-C6)."""
-    limits.limit_sent[end, lane] = limit
-    limits.fcps[end, lane] += 1
-    if cycle < limits.end[end].loses_until:
+def send_fcp_with_limit(
+    limits: FCPLimits, link_end: int, receiving_end: int, lane: int, limit: int, cycle: int, flight: int
+) -> None:
+    """Send an FCP with the given limit, unless the link loses FCPs in this cycle (IBS-C5, IBS-C6)."""
+    limits.limit_sent[link_end, lane] = limit
+    limits.fcps[link_end, lane] += 1
+    if cycle < limits.end[link_end].loses_until:
         return
-    receive_fcps(limits, to, cycle)
-    other = limits.end[to]
-    fcp = limits.flying[to, (other.oldest + other.flying) & (limits.flying.shape[1] - 1)]
+    receive_fcps(limits, receiving_end, cycle)
+    other = limits.end[receiving_end]
+    fcp = limits.flying[receiving_end, (other.oldest + other.flying) & (limits.flying.shape[1] - 1)]
     fcp.holds_from, fcp.lane, fcp.limit = cycle + flight + 1, lane, limit
     other.flying += 1
 
 
 @inner
-def arriving_fcp(limits: FCPLimits, end: int, cycle: int) -> tuple[int, int]:
-    """Return (lane, limit) of the FCP that arrives at a port in a cycle, lane -1 for none."""
-    this = limits.end[end]
-    fcp = limits.flying[end, this.oldest]
+def arriving_fcp(limits: FCPLimits, link_end: int, cycle: int) -> tuple[int, int]:
+    """Return (lane, limit) of the FCP that arrives at a port in a cycle. The lane is -1 if none arrives."""
+    this = limits.end[link_end]
+    fcp = limits.flying[link_end, this.oldest]
     if this.flying == 0 or fcp.holds_from != cycle + 1:
         return -1, 0
     return fcp.lane, fcp.limit
 
 
 @inner
-def drop_fcps(limits: FCPLimits, end: int, until: int) -> None:
-    """Mark the FCPs that a port sends before a cycle as lost (IBS-C6)."""
-    limits.end[end].loses_until = max(limits.end[end].loses_until, until)
+def drop_fcps(limits: FCPLimits, link_end: int, end_cycle: int) -> None:
+    """Lose all FCPs that a port sends before ``end_cycle`` (IBS-C6)."""
+    limits.end[link_end].loses_until = max(limits.end[link_end].loses_until, end_cycle)
 
 
 @inner
-def receive_fcps(limits: FCPLimits, end: int, cycle: int) -> None:
+def receive_fcps(limits: FCPLimits, link_end: int, cycle: int) -> None:
     """Apply the limits of the FCPs that are valid in a cycle (IBS-C5)."""
-    this = limits.end[end]
+    this = limits.end[link_end]
     while this.flying > 0:
-        fcp = limits.flying[end, this.oldest]
+        fcp = limits.flying[link_end, this.oldest]
         if fcp.holds_from > cycle:
             return
-        limits.limit[end, fcp.lane] = fcp.limit
+        limits.limit[link_end, fcp.lane] = fcp.limit
         this.oldest = (this.oldest + 1) & (limits.flying.shape[1] - 1)
         this.flying -= 1

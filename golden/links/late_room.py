@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int16, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
 from vlane.golden.links import room
-from vlane.golden.links.room import Rooms
+from vlane.golden.links.room import BufferOccupancy
 
 AGE = 4
 """Cycles by which returns are counted later than by an exact sender, and for which starts are not yet counted."""
 
 
-class LateStart:
+class PacketStart:
     """A packet that started.
 
     Parameters
@@ -32,13 +32,13 @@ class LateStart:
     blocks: Int16
 
 
-class LateRooms(NamedTuple):
-    """Credits of senders. Those of switches decide late, those of NICs at once.
+class LateCredits(NamedTuple):
+    """Credits of all senders. Switches decide from credits some cycles old, NICs from current ones.
 
     Parameters
     ----------
     rooms : Rooms
-        Blocks in use in the remote buffers. Starts count at once; returns count late (``lateness``).
+        Blocks in use in the remote buffers. Starts count at once; returns count late (``credit_lag``).
     start : Records of LateStart, (ends, 4)
         Last starts, by cycle modulo 4.
     now : array of int64, (ends,)
@@ -49,53 +49,57 @@ class LateRooms(NamedTuple):
         First sender that decides at once.
     """
 
-    rooms: Rooms
-    start: Records[LateStart]
+    rooms: BufferOccupancy
+    start: Records[PacketStart]
     now: NDArray[np.int64]
     largest: NDArray[np.int64]
     first_exact: int
 
 
-def new_late_rooms(rooms: Rooms, *, largest: tuple[int, ...], first_exact: int) -> LateRooms:
+def new_late_credits(rooms: BufferOccupancy, *, largest: tuple[int, ...], first_exact: int) -> LateCredits:
     """Return the credits of empty remote buffers."""
     ends = len(rooms.taken)
-    start = new_records(LateStart, ends, AGE)
+    start = new_records(PacketStart, ends, AGE)
     start["cycle"] = -AGE - 1
-    return LateRooms(rooms, start, np.zeros(ends, np.int64), np.array(largest, np.int64), first_exact)
+    return LateCredits(rooms, start, np.zeros(ends, np.int64), np.array(largest, np.int64), first_exact)
 
 
 @inner
-def lateness(late: LateRooms, end: int) -> int:
-    """Return by how many cycles a sender counts returns later than an exact sender."""
-    return AGE if end < late.first_exact else 0
+def credit_lag(sender_credits: LateCredits, link_end: int) -> int:
+    """Return the delay in cycles with which a sender counts returned credits: 0 for NICs."""
+    return AGE if link_end < sender_credits.first_exact else 0
 
 
 @inner
-def begin_decision(late: LateRooms, end: int, cycle: int) -> None:
-    """Set the cycle of a sender's decision."""
-    late.now[end] = cycle
+def begin_decision(sender_credits: LateCredits, link_end: int, cycle: int) -> None:
+    """Store the cycle for which a sender decides next."""
+    sender_credits.now[link_end] = cycle
 
 
 @inner
-def fits(late: LateRooms, end: int, lane: int, blocks: int) -> bool:
-    """Return whether a sender finds credit for a packet (IBF-7). NICs use the packet's size."""
-    rooms = late.rooms
-    if end >= late.first_exact:
-        return room.fits(rooms, end, lane, blocks)
-    largest = int(late.largest[lane])
-    used, own, common = int(rooms.taken[end, lane].blocks), largest, largest
-    beyond = int(rooms.beyond[end].blocks)
+def fits(sender_credits: LateCredits, link_end: int, lane: int, blocks: int) -> bool:
+    """Return whether the sender has credit for a packet of a lane (IBF-7).
+
+    Switches check the lane's largest packet against state some cycles old; NICs check ``blocks`` against the current
+    state.
+    """
+    rooms = sender_credits.rooms
+    if link_end >= sender_credits.first_exact:
+        return room.fits(rooms, link_end, lane, blocks)
+    largest = int(sender_credits.largest[lane])
+    used, own, common = int(rooms.taken[link_end, lane].blocks), largest, largest
+    beyond = int(rooms.beyond[link_end].blocks)
     margin = 2 * largest + AGE - 1
     for place in range(AGE):
-        start = late.start[end, place]
-        if start.cycle < late.now[end] - AGE:
+        start = sender_credits.start[link_end, place]
+        if start.cycle < sender_credits.now[link_end] - AGE:
             continue
         common = margin
         if start.lane == lane:
             own = margin
             used -= start.blocks
     if common != largest and not rooms.divided:
-        beyond = _beyond_before(late, end)
+        beyond = _excess_before(sender_credits, link_end)
     bounds = rooms.bounds[0, lane]
     if used + own > bounds.maximum:
         return False
@@ -103,46 +107,46 @@ def fits(late: LateRooms, end: int, lane: int, blocks: int) -> bool:
 
 
 @inner
-def _beyond_before(late: LateRooms, end: int) -> int:
+def _excess_before(sender_credits: LateCredits, link_end: int) -> int:
     """Return the blocks in use in excess of the minima without the last starts."""
-    rooms, found = late.rooms, 0
+    rooms, found = sender_credits.rooms, 0
     for lane in range(rooms.taken.shape[1]):
-        used = int(rooms.taken[end, lane].blocks)
+        used = int(rooms.taken[link_end, lane].blocks)
         for place in range(AGE):
-            start = late.start[end, place]
-            if start.lane == lane and start.cycle >= late.now[end] - AGE:
+            start = sender_credits.start[link_end, place]
+            if start.lane == lane and start.cycle >= sender_credits.now[link_end] - AGE:
                 used -= start.blocks
         found += max(0, used - int(rooms.bounds[0, lane].minimum))
     return found
 
 
 @inner
-def take(late: LateRooms, end: int, lane: int, blocks: int) -> None:
+def consume_credit(sender_credits: LateCredits, link_end: int, lane: int, blocks: int) -> None:
     """Consume credit for a packet that starts."""
-    room.take(late.rooms, end, lane, blocks)
-    start = late.start[end, int(late.now[end] % AGE)]
-    start.cycle, start.lane, start.blocks = late.now[end], lane, blocks
+    room.occupy(sender_credits.rooms, link_end, lane, blocks)
+    start = sender_credits.start[link_end, int(sender_credits.now[link_end] % AGE)]
+    start.cycle, start.lane, start.blocks = sender_credits.now[link_end], lane, blocks
 
 
 @inner
-def give_back(late: LateRooms, end: int, lane: int, blocks: int) -> None:
-    """Count returned blocks."""
-    room.give_back(late.rooms, end, lane, blocks)
+def return_credit(sender_credits: LateCredits, link_end: int, lane: int, blocks: int) -> None:
+    """Add returned blocks to a lane's credit."""
+    room.release(sender_credits.rooms, link_end, lane, blocks)
 
 
 @inner
-def taken(late: LateRooms, end: int, lane: int) -> int:
+def blocks_in_use(sender_credits: LateCredits, link_end: int, lane: int) -> int:
     """Return the blocks of a VL in use, as known to the sender."""
-    return int(late.rooms.taken[end, lane].blocks)
+    return int(sender_credits.rooms.taken[link_end, lane].blocks)
 
 
 @inner
-def none_sent(late: LateRooms) -> NDArray[np.int64]:
-    """Return zeros: returns need no flow-control packets."""
-    return np.zeros((len(late.rooms.taken), late.rooms.taken.shape[1]), np.int64)
+def no_fcps_sent(sender_credits: LateCredits) -> NDArray[np.int64]:
+    """Return zeros, because credit returns need no flow-control packets."""
+    return np.zeros((len(sender_credits.rooms.taken), sender_credits.rooms.taken.shape[1]), np.int64)
 
 
 @inner
-def most_taken(late: LateRooms) -> NDArray[np.int64]:
-    """Return the maximum number of blocks in use, by port and VL."""
-    return late.rooms.taken["most"]
+def peak_blocks_in_use(sender_credits: LateCredits) -> NDArray[np.int64]:
+    """Return the peak number of blocks in use, by port and VL."""
+    return sender_credits.rooms.taken["most"]

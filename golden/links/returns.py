@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
-from vlane.golden.links.remote_credit import came_free
+from vlane.golden.links.remote_credit import count_freed_blocks
 
 NEVER = 1 << 60
 
 
-class Moving:
-    """A packet whose space is being freed flit by flit.
+class PacketReturn:
+    """Return of a packet's buffer space, flit by flit.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class Moving:
     lane: Int16
 
 
-class Row:
-    """Packets of a row that are being freed.
+class ReturnRow:
+    """Ring buffer of the packet returns of a port, or of a VL of a port.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ class Row:
     count: Int16
 
 
-class AtOnce:
-    """Space that is freed at once.
+class ImmediateReturn:
+    """Return of buffer space as a whole, in a known cycle.
 
     Parameters
     ----------
@@ -97,16 +97,18 @@ class Returns(NamedTuple):
     """
 
     rows: int
-    row: Records[Row]
-    packet: Records[Moving]
-    at_once: Records[AtOnce]
+    row: Records[ReturnRow]
+    packet: Records[PacketReturn]
+    at_once: Records[ImmediateReturn]
     coming: NDArray[np.int64]
     flit_shift: int
     most_at_once: int
     speed: int
 
 
-def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int, most_at_once: int = 1) -> Returns:
+def new_returns(
+    *, end_count: int, rows: int, flight: int, flit_shift: int, speed: int, most_at_once: int = 1
+) -> Returns:
     """Return empty rows and lists.
 
     ``flight`` is the longest flight time of a cable in cycles.
@@ -114,9 +116,9 @@ def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: in
     cycles = 1 << (flight + 4).bit_length()
     return Returns(
         rows=rows,
-        row=new_records(Row, ends * rows),
-        packet=new_records(Moving, ends * rows, cycles),
-        at_once=new_records(AtOnce, cycles * ends * rows * most_at_once),
+        row=new_records(ReturnRow, end_count * rows),
+        packet=new_records(PacketReturn, end_count * rows, cycles),
+        at_once=new_records(ImmediateReturn, cycles * end_count * rows * most_at_once),
         coming=np.zeros(cycles, np.int64),
         flit_shift=flit_shift,
         most_at_once=most_at_once,
@@ -125,130 +127,137 @@ def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: in
 
 
 @inner
-def whole_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int:
-    """Return the number of blocks that are complete within the first ``flits`` flits of a packet."""
+def completed_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int:
+    """Return the number of blocks completed by the first ``flits`` flits of a packet."""
     return blocks if flits >= of_flits else flits >> flit_shift
 
 
 @inner
-def flits_moved(returns: Returns, cycles: int, ahead: int) -> int:
+def flits_moved(credit_returns: Returns, cycles: int, flits_ahead: int) -> int:
     """Return the flits of an endless packet that crossed in ``cycles`` cycles (OPAS-6).
 
-    One flit arrives per cycle, in addition to ``ahead`` buffered flits.
+    One flit arrives per cycle, in addition to ``flits_ahead`` buffered flits.
     """
-    return min(returns.speed * cycles, cycles + ahead)
+    return min(credit_returns.speed * cycles, cycles + flits_ahead)
 
 
 @inner
-def begin(
-    returns: Returns, remote: Any, end: int, cycle: int, since: int, lane: int, flits: int, blocks: int, ahead: int
+def begin_packet_return(
+    credit_returns: Returns,
+    remote_credit: Any,
+    link_end: int,
+    cycle: int,
+    start_cycle: int,
+    lane: int,
+    flits: int,
+    blocks: int,
+    flits_ahead: int,
 ) -> None:
-    """Start to free a packet's space as its flits move.
-
-    The space of the first flit is free from cycle ``since`` on.
-    """
+    """Start the return of a packet's space, flit by flit, from ``start_cycle`` on."""
     if flits == 1:
-        begin_at_once(returns, end, since, lane, blocks)
+        schedule_immediate_return(credit_returns, link_end, start_cycle, lane, blocks)
         return
-    number = end * returns.rows + (lane if returns.rows > 1 else 0)
-    row, places = returns.row[number], returns.packet.shape[1]
+    number = link_end * credit_returns.rows + (lane if credit_returns.rows > 1 else 0)
+    row, places = credit_returns.row[number], credit_returns.packet.shape[1]
     if row.count == places:
-        _settle_row(returns, remote, end, number, cycle)
-    moving = returns.packet[number, (row.oldest + row.count) & (places - 1)]
-    row.due = min(row.due, since)
+        _apply_row(credit_returns, remote_credit, link_end, number, cycle)
+    moving = credit_returns.packet[number, (row.oldest + row.count) & (places - 1)]
+    row.due = min(row.due, start_cycle)
     row.count += 1
-    moving.since, moving.lane, moving.flits, moving.blocks, moving.given = since, lane, flits, blocks, 0
-    moving.ahead = ahead
+    moving.since, moving.lane, moving.flits, moving.blocks, moving.given = start_cycle, lane, flits, blocks, 0
+    moving.ahead = flits_ahead
 
 
 @inner
-def _slot(returns: Returns, cycle: int) -> int:
-    return cycle & (len(returns.coming) - 1)
+def _slot(credit_returns: Returns, cycle: int) -> int:
+    return cycle & (len(credit_returns.coming) - 1)
 
 
 @inner
-def places_coming(returns: Returns, cycle: int) -> range:
-    """Return the indices in ``at_once`` of the space freed in a cycle."""
-    slot = _slot(returns, cycle)
-    first = slot * len(returns.row) * returns.most_at_once
-    return range(first, first + returns.coming[slot])
+def immediate_return_indices(credit_returns: Returns, cycle: int) -> range:
+    """Return the indices in ``at_once`` of the returns of a cycle."""
+    slot = _slot(credit_returns, cycle)
+    first = slot * len(credit_returns.row) * credit_returns.most_at_once
+    return range(first, first + credit_returns.coming[slot])
 
 
 @inner
-def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int) -> None:
-    """Free space at once in a later cycle, less than ``len(coming)`` ahead.
+def schedule_immediate_return(credit_returns: Returns, link_end: int, start_cycle: int, lane: int, blocks: int) -> None:
+    """Schedule the return of blocks in a later cycle, less than ``len(coming)`` cycles ahead.
 
     Each row frees space at most ``most_at_once`` times per cycle.
     """
-    slot = _slot(returns, since)
-    last = returns.at_once[slot * len(returns.row) * returns.most_at_once + returns.coming[slot]]
-    last.end, last.lane, last.blocks = end, lane, blocks
-    returns.coming[slot] += 1
+    slot = _slot(credit_returns, start_cycle)
+    last = credit_returns.at_once[
+        slot * len(credit_returns.row) * credit_returns.most_at_once + credit_returns.coming[slot]
+    ]
+    last.end, last.lane, last.blocks = link_end, lane, blocks
+    credit_returns.coming[slot] += 1
 
 
 @inner
-def forget_coming(returns: Returns, cycle: int) -> None:
-    """Clear the list of a cycle after it was counted."""
-    returns.coming[_slot(returns, cycle)] = 0
+def clear_immediate_returns(credit_returns: Returns, cycle: int) -> None:
+    """Empty the list of a cycle whose returns have been applied."""
+    credit_returns.coming[_slot(credit_returns, cycle)] = 0
 
 
 @inner
-def settle(returns: Returns, remote: Any, end: int, cycle: int) -> None:
-    """Count the space of a port that was freed before a cycle."""
-    for number in range(end * returns.rows, (end + 1) * returns.rows):
-        _settle_row(returns, remote, end, number, cycle)
+def apply_returns(credit_returns: Returns, remote_credit: Any, link_end: int, cycle: int) -> None:
+    """Credit the sender with the space of a port that was freed before a cycle."""
+    for number in range(link_end * credit_returns.rows, (link_end + 1) * credit_returns.rows):
+        _apply_row(credit_returns, remote_credit, link_end, number, cycle)
 
 
 @inner
-def _settle_row(returns: Returns, remote: Any, end: int, number: int, cycle: int) -> None:
-    row = returns.row[number]
+def _apply_row(credit_returns: Returns, remote_credit: Any, link_end: int, row_index: int, cycle: int) -> None:
+    row = credit_returns.row[row_index]
     if cycle < row.due:
         return
     row.due = NEVER
     while row.count > 0:
-        packet = returns.packet[number, row.oldest]
+        packet = credit_returns.packet[row_index, row.oldest]
         elapsed = cycle - packet.since + 1
         if elapsed <= 0:
             row.due = packet.since
             return
-        moved = flits_moved(returns, elapsed, packet.ahead)
-        back = whole_blocks(moved, packet.flits, packet.blocks, returns.flit_shift)
+        moved = flits_moved(credit_returns, elapsed, packet.ahead)
+        back = completed_blocks(moved, packet.flits, packet.blocks, credit_returns.flit_shift)
         if back != packet.given:
-            came_free(remote, end, packet.lane, back - packet.given)
+            count_freed_blocks(remote_credit, link_end, packet.lane, back - packet.given)
             packet.given = back
         if moved < packet.flits:
             row.due = cycle + 1
             return
         row.count -= 1
-        row.oldest = (row.oldest + 1) & (returns.packet.shape[1] - 1) if row.count > 0 else 0
+        row.oldest = (row.oldest + 1) & (credit_returns.packet.shape[1] - 1) if row.count > 0 else 0
 
 
 @inner
-def earliest_return(returns: Returns, end: int, cycle: int, blocks: int) -> int:
-    """Return the first cycle by which ``blocks`` blocks of a port may be free, as of its last ``settle``.
+def earliest_return(credit_returns: Returns, link_end: int, cycle: int, blocks: int) -> int:
+    """Return the first cycle by which ``blocks`` blocks of a port may be free, as of its last ``apply_returns``.
 
     A row frees at most a block per flit that crosses in a cycle. Space that is freed at once is not considered.
     """
-    earliest, each_cycle = NEVER, returns.rows * returns.speed
-    for number in range(end * returns.rows, (end + 1) * returns.rows):
-        row = returns.row[number]
+    earliest, each_cycle = NEVER, credit_returns.rows * credit_returns.speed
+    for number in range(link_end * credit_returns.rows, (link_end + 1) * credit_returns.rows):
+        row = credit_returns.row[number]
         if row.count > 0:
             earliest = min(earliest, max(int(row.due), cycle + (blocks + each_cycle - 1) // each_cycle))
     return earliest
 
 
 @inner
-def load_returns(returns: Returns, end: int) -> None:
+def prefetch_returns(credit_returns: Returns, link_end: int) -> None:
     """Prefetch the returns of a port."""
-    number = end * returns.rows
-    prefetch(returns.row, number)
-    prefetch(returns.packet, number * returns.packet.shape[1])
+    number = link_end * credit_returns.rows
+    prefetch(credit_returns.row, number)
+    prefetch(credit_returns.packet, number * credit_returns.packet.shape[1])
 
 
 @inner
-def are_under_way(returns: Returns, end: int) -> bool:
-    """Return whether space of a port is being freed flit by flit, as of the last ``settle``."""
+def has_returns_under_way(credit_returns: Returns, link_end: int) -> bool:
+    """Return whether space of a port is still being freed flit by flit, as of the last ``apply_returns``."""
     packets = 0
-    for number in range(end * returns.rows, (end + 1) * returns.rows):
-        packets += returns.row[number].count
+    for number in range(link_end * credit_returns.rows, (link_end + 1) * credit_returns.rows):
+        packets += credit_returns.row[number].count
     return packets > 0

@@ -26,8 +26,8 @@ class Bounds:
     maximum: Int32
 
 
-class Taken:
-    """Occupancy of a buffer.
+class SharedOccupancy:
+    """Blocks of a buffer occupied by all lanes in excess of their minima.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class Taken:
     blocks: Int32
 
 
-class TakenByLane:
-    """Occupancy of a buffer by one lane.
+class LaneOccupancy:
+    """Blocks of a buffer occupied by one lane.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class TakenByLane:
     most: Int32
 
 
-class Rooms(NamedTuple):
+class BufferOccupancy(NamedTuple):
     """Occupancy counters of many buffers, of one or two sizes.
 
     Parameters
@@ -71,24 +71,26 @@ class Rooms(NamedTuple):
     """
 
     bounds: Records[Bounds]
-    taken: Records[TakenByLane]
-    beyond: Records[Taken]
+    taken: Records[LaneOccupancy]
+    beyond: Records[SharedOccupancy]
     shared: tuple[int, int]
     others: int
     divided: bool
 
 
-def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
+def new_occupancy(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> BufferOccupancy:
     """Return empty buffers of ``blocks`` blocks."""
     lanes = len(minimum)
-    taken, beyond = new_records(TakenByLane, buffers, lanes), new_records(Taken, buffers)
+    taken, beyond = new_records(LaneOccupancy, buffers, lanes), new_records(SharedOccupancy, buffers)
     shared, divided = (blocks - sum(minimum), 0), minimum == maximum
-    rooms = Rooms(new_records(Bounds, 2, lanes), taken, beyond, shared, buffers, divided)
+    rooms = BufferOccupancy(new_records(Bounds, 2, lanes), taken, beyond, shared, buffers, divided)
     rooms.bounds["minimum"][0], rooms.bounds["maximum"][0] = minimum, maximum
     return rooms
 
 
-def with_others(rooms: Rooms, first: int, *, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
+def with_second_size(
+    rooms: BufferOccupancy, first: int, *, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]
+) -> BufferOccupancy:
     """Return the buffers with a different size from buffer ``first`` on."""
     rooms.bounds["minimum"][1], rooms.bounds["maximum"][1] = minimum, maximum
     shared = (rooms.shared[0], blocks - sum(minimum))
@@ -96,12 +98,12 @@ def with_others(rooms: Rooms, first: int, *, blocks: int, minimum: tuple[int, ..
 
 
 @inner
-def _size_of(rooms: Rooms, buffer: int) -> int:
+def _size_of(rooms: BufferOccupancy, buffer: int) -> int:
     return int(buffer >= rooms.others)
 
 
 @inner
-def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
+def fits(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> bool:
     """Return whether a buffer has space for ``blocks`` more blocks of a lane."""
     size = _size_of(rooms, buffer)
     bounds, before = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks
@@ -112,38 +114,38 @@ def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
 
 
 @inner
-def missing(rooms: Rooms, buffer: int, lane: int, blocks: int) -> int:
+def missing_blocks(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> int:
     """Return a lower bound of the blocks that must be freed before ``blocks`` more fit, at most 0 if they fit."""
     size = _size_of(rooms, buffer)
     bounds, before, in_use = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks, rooms.beyond[buffer].blocks
-    return rule.missing(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared[size])
+    return rule.missing_amount(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared[size])
 
 
 @inner
-def load_rooms(rooms: Rooms, buffer: int) -> None:
+def prefetch_occupancy(rooms: BufferOccupancy, buffer: int) -> None:
     """Prefetch the occupancy counters of a buffer."""
     prefetch(rooms.taken, buffer * rooms.taken.shape[1])
     prefetch(rooms.beyond, buffer)
 
 
 @inner
-def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
-    """Occupy blocks, which must fit."""
+def occupy(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> None:
+    """Reserve ``blocks`` blocks of a lane in a buffer. They must fit."""
     taken = rooms.taken[buffer, lane]
     after = taken.blocks + blocks
     if not rooms.divided:
         least = rooms.bounds[_size_of(rooms, buffer), lane].minimum
-        rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
+        rooms.beyond[buffer].blocks += rule.excess_growth(taken.blocks, after, least)
     taken.blocks = after
     taken.most = max(taken.most, after)
 
 
 @inner
-def give_back(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
-    """Free occupied blocks."""
+def release(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> None:
+    """Free ``blocks`` occupied blocks of a lane in a buffer."""
     taken = rooms.taken[buffer, lane]
     after = taken.blocks - blocks
     if not rooms.divided:
         least = rooms.bounds[_size_of(rooms, buffer), lane].minimum
-        rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
+        rooms.beyond[buffer].blocks += rule.excess_growth(taken.blocks, after, least)
     taken.blocks = after

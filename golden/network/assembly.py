@@ -15,31 +15,31 @@ from vlane.errors import InputError
 from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.bits import LIST_MARGIN
 from vlane.golden.links.fcp_limits import new_limits
-from vlane.golden.links.late_room import AGE, new_late_rooms
+from vlane.golden.links.late_room import AGE, new_late_credits
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
-from vlane.golden.links.room import Rooms, with_others
+from vlane.golden.links.room import BufferOccupancy, with_second_size
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import Meters
 from vlane.golden.network.pacing import Unpaced
-from vlane.golden.network.parts import Alone
+from vlane.golden.network.parts import UndividedNetwork
 from vlane.golden.network.state import Network
-from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
-from vlane.golden.switches.credit_starvation import Unstarved
+from vlane.golden.schedulers.bank import Write, new_bank, new_scheduler, set_port_state
+from vlane.golden.switches.credit_starvation import NoStarvation
 from vlane.golden.switches.inputs import Grant, port_bits_for
 from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches, infiniband_maker
-from vlane.golden.switches.marking import Unmarked
+from vlane.golden.switches.marking import NoMarking
 from vlane.golden.switches.opa_flit_switch import new_opa_flit_switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import NOBODY
 from vlane.golden.switches.trunk_members import new_members
-from vlane.golden.switches.vl_tables import rows_shared
-from vlane.golden.topologies.cabling import CableForm, paces_of_ends, wire
+from vlane.golden.switches.vl_tables import tables_with_shared_rows
+from vlane.golden.topologies.cabling import CableForm, new_wiring, paces_of_ends
 from vlane.golden.topologies.routing import ChannelRoutes, Routes
 from vlane.golden.topologies.topology import End, Topology
-from vlane.golden.traffic.senders import levels_of
+from vlane.golden.traffic.senders import possible_sls
 from vlane.golden.traffic.sources import Sources
 from vlane.packets.fcp import CREDIT_CAP
 from vlane.switches.mports import READERS, mports_of
@@ -173,7 +173,7 @@ def assemble(
     own |= {(topology.switches << bits) + nic: writes for nic, writes in settings.of_nic.items()}
     for end, writes in own.items():
         state = new_scheduler(settings.scheduler, data_vls=lanes, writes=writes, **settings.parameters)
-        install(bank, end, state)
+        set_port_state(bank, end, state)
     form = kind.form(allocation, crossbar)
     if form is None:
         problem = f": {kind.technology} switches with crossbar {crossbar} have no allocation {allocation}"
@@ -192,7 +192,7 @@ def assemble(
     longest = max(flight, *(each.flight for each in cables.values())) if cables else flight
     each_cycle = kind.inner_flits if form.by_flit else 1
     returns = new_returns(
-        ends=ends,
+        end_count=ends,
         rows=lanes if form.vls_apart else 1,
         flight=longest + (AGE if form.late else 0),
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
@@ -201,21 +201,21 @@ def assemble(
     )
     remote = _remote_credit(buffers, credit, ends, longest)
     if form.late:
-        remote = new_late_rooms(buffers.rooms(ends), largest=buffers.largest, first_exact=topology.switches << bits)
+        remote = new_late_credits(buffers.rooms(ends), largest=buffers.largest, first_exact=topology.switches << bits)
     out_ports = new_output_ports(
-        buffer=_sending_rooms(buffers, nic, ends, topology.switches << bits),
-        remote=remote,
+        buffer=_output_buffers(buffers, nic, ends, topology.switches << bits),
+        remote_credit=remote,
         returns=returns,
         bank=bank,
         largest=buffers.largest,
         pace=paces_of_ends(topology, ends, cables),
-        marking=Unmarked() if congestion is None else congestion.marking(topology, bits, buffers),
-        starvation=Unstarved() if congestion is None else congestion.starvation(topology, bits, buffers),
+        marking=NoMarking() if congestion is None else congestion.marking(topology, bits, buffers),
+        starvation=NoStarvation() if congestion is None else congestion.starvation(topology, bits, buffers),
     )
     most_of_each = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
     most_grants = topology.switches * most_of_each * each_cycle
     return Network(
-        wiring=wire(topology, routes, ends, flight, cables, by_fcps=credit.kind.by_fcps),
+        wiring=new_wiring(topology, routes, ends, flight, cables, with_fcps=credit.kind.by_fcps),
         switches=switches,
         out_ports=out_ports,
         sources=sources,
@@ -227,20 +227,20 @@ def assemble(
         outside=np.zeros(0, np.int64),
         clock=np.zeros(2, np.int64),
         patience=patience,
-        border=Alone(),
+        border=UndividedNetwork(),
         pacing=Unpaced() if congestion is None else congestion.pacing(sources, buffers),
     )
 
 
-def _sending_rooms(buffers: Buffers, nic: Buffers | None, ends: int, first_nic: int) -> Rooms:
+def _output_buffers(buffers: Buffers, nic: Buffers | None, end_count: int, first_nic: int) -> BufferOccupancy:
     """Return the output buffers of all ports.
 
     If ``nic`` is given, the buffers of the NICs have that size.
     """
-    rooms = buffers.rooms(ends)
+    rooms = buffers.rooms(end_count)
     if nic is None:
         return rooms
-    return with_others(rooms, first_nic, blocks=nic.blocks, minimum=nic.minimum, maximum=nic.maximum)
+    return with_second_size(rooms, first_nic, blocks=nic.blocks, minimum=nic.minimum, maximum=nic.maximum)
 
 
 def _check_credits(buffers: Buffers, form: SwitchForm, credit: Credits) -> None:
@@ -262,11 +262,11 @@ def _check_credits(buffers: Buffers, form: SwitchForm, credit: Credits) -> None:
             raise InputError(f"minimum_blocks of VL {lane}", f"at most {CREDIT_CAP} with {why}", least)
 
 
-def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) -> RemoteCredit:
+def _remote_credit(buffers: Buffers, credit: Credits, end_count: int, flight: int) -> RemoteCredit:
     if not credit.kind.by_fcps:
-        return buffers.rooms(ends)
+        return buffers.rooms(end_count)
     return new_limits(
-        ends=ends,
+        end_count=end_count,
         whole=buffers.minimum,
         fcp_blocks=credit.fcp_blocks,
         period=credit.fcp_period,
@@ -275,15 +275,17 @@ def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) ->
     )
 
 
-def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers) -> Switches:
-    return maker(lanes=len(central.largest), lft=routes.lft, tables=rows_shared(routes.vl, by_lane=routes.by_lane))
+def _make_infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers) -> Switches:
+    return maker(
+        lanes=len(central.largest), lft=routes.lft, tables=tables_with_shared_rows(routes.vl, by_lane=routes.by_lane)
+    )
 
 
-def _in_turns(topology: Topology, routes: Any, central: Buffers, **faster: int) -> Switches:
-    return _infiniband(infiniband_maker("turns", "multiplexed", **faster), topology, routes, central)
+def _make_round_robin(topology: Topology, routes: Any, central: Buffers, **faster: int) -> Switches:
+    return _make_infiniband(infiniband_maker("turns", "multiplexed", **faster), topology, routes, central)
 
 
-def _omni_path(maker: Callable[..., Switches], topology: Topology, routes: Any, central: Buffers) -> Switches:
+def _make_omni_path(maker: Callable[..., Switches], topology: Topology, routes: Any, central: Buffers) -> Switches:
     most = OMNI_PATH.most_ports
     if most is not None and topology.ports > most:
         raise InputError("ports", f"at most {most} for an {OMNI_PATH.technology} switch", topology.ports)
@@ -292,10 +294,10 @@ def _omni_path(maker: Callable[..., Switches], topology: Topology, routes: Any, 
 
 
 _MAKERS: dict[tuple[str, str, str], Callable[..., Switches]] = {
-    **{(INFINIBAND.name, *words): partial(_infiniband, maker) for words, maker in INFINIBAND_MAKERS.items()},
-    (INFINIBAND.name, "turns", "multiplexed"): _in_turns,
-    (OMNI_PATH.name, "turns", "multiplexed"): partial(_omni_path, new_opa_switches),
-    (OMNI_PATH.name, "turns", "flits"): partial(_omni_path, new_opa_flit_switches),
+    **{(INFINIBAND.name, *words): partial(_make_infiniband, maker) for words, maker in INFINIBAND_MAKERS.items()},
+    (INFINIBAND.name, "turns", "multiplexed"): _make_round_robin,
+    (OMNI_PATH.name, "turns", "multiplexed"): partial(_make_omni_path, new_opa_switches),
+    (OMNI_PATH.name, "turns", "flits"): partial(_make_omni_path, new_opa_flit_switches),
 }
 """Constructors of a network's switches by (kind, allocation, crossbar); forms that support ``iterations`` and ``speed``
 take them as keywords."""
@@ -316,6 +318,6 @@ def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
 
 def _check_lanes(routes: Routes | ChannelRoutes, sources: Sources, lanes: int) -> None:
     """Reject traffic on a service level without a lane at some NIC."""
-    for sl in levels_of(sources):
+    for sl in possible_sls(sources):
         if int(routes.nic_vl[:, sl].max()) >= lanes:
             raise InputError(f"VL of SL {sl} at a NIC", f"0 to {lanes - 1}", int(routes.nic_vl[:, sl].max()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vlane.errors import InputError
-from vlane.golden.links.room import Rooms, new_rooms
+from vlane.golden.links.room import BufferOccupancy, new_occupancy
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,6 @@ class Buffers:
                 must = f"{least} to {self.blocks - sum(self.minimum) + least}, the blocks not reserved for other VLs"
                 raise InputError(f"maximum_blocks of VL {lane}", must, most)
 
-    def rooms(self, count: int) -> Rooms:
-        """Return ``count`` empty buffers of this size."""
-        return new_rooms(buffers=count, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum)
+    def rooms(self, buffer_count: int) -> BufferOccupancy:
+        """Return ``buffer_count`` empty buffers of this size."""
+        return new_occupancy(buffers=buffer_count, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum)

@@ -15,15 +15,15 @@ from vlane.golden.congestion.sources import INCREASE, LIMIT, MINIMUM, PORT_MODE,
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.pacing import Pacing, new_pacing
 from vlane.golden.switches.credit_starvation import (
+    NoStarvation,
     Starvation,
-    Unstarved,
     new_starvation,
     write_element,
     write_starvation,
 )
 from vlane.golden.switches.marking import Marking, new_marking
 from vlane.golden.topologies.topology import Topology
-from vlane.golden.traffic.senders import levels_of
+from vlane.golden.traffic.senders import possible_sls
 from vlane.golden.traffic.sources import Sources
 
 
@@ -157,10 +157,10 @@ class Congestion:
             write_marking(markers, range(first, first + topology.ports), write)
         return new_marking(markers, ports=topology.ports, by_inputs=self.by_inputs)
 
-    def starvation(self, topology: Topology, port_bits: int, buffers: Buffers) -> Starvation | Unstarved:
+    def starvation(self, topology: Topology, port_bits: int, buffers: Buffers) -> Starvation | NoStarvation:
         """Return the credit-starvation state of all switch inputs."""
         if not self.starves:
-            return Unstarved()
+            return NoStarvation()
         made = new_starvation(ports=topology.switches << port_bits, maximum=buffers.maximum)
         for switch in range(topology.switches):
             for write in self.starvation_writes(topology, switch):
@@ -237,7 +237,7 @@ class Congestion:
             interval=self.cnp_interval,
             port_blocks=max(buffers.largest) if self.by_port else 0,
             lids=int(traffic.lids.sum(axis=1).max()),
-            sls=levels_of(traffic),
+            sls=possible_sls(traffic),
         )
 
 

@@ -28,7 +28,7 @@ _EIGHTHS = np.array([0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7, 7, 8, 8, 9], np.int6
 _FINE_BITS = 16
 
 
-class OfConnection:
+class ConnectionCounts:
     """Counts of one connection, for packets generated and received in the measurement window.
 
     Parameters
@@ -64,7 +64,7 @@ class ConnectionMeters(NamedTuple):
         Number of arrivals by jitter bin (``JITTERS``).
     """
 
-    each: Records[OfConnection]
+    each: Records[ConnectionCounts]
     within: NDArray[np.int32]
     jitter: NDArray[np.int32]
 
@@ -73,7 +73,7 @@ def new_connection_meters(listed: CbrList) -> ConnectionMeters:
     """Return zeroed counts."""
     count = len(listed.source)
     meters = ConnectionMeters(
-        new_records(OfConnection, count),
+        new_records(ConnectionCounts, count),
         np.zeros((count, len(FRACTIONS) + 1), np.int32),
         np.zeros((count, len(JITTERS)), np.int32),
     )
@@ -84,13 +84,13 @@ def new_connection_meters(listed: CbrList) -> ConnectionMeters:
 
 
 @inner
-def count_arrival(meters: ConnectionMeters, number: int, target: int, latency: int, cycle: int) -> int:
+def count_arrival(meters: ConnectionMeters, connection: int, target: int, latency: int, cycle: int) -> int:
     """Count the arrival of a connection's packet at a NIC and return its latency in 1/512 of the deadline.
 
     Return -1 if the connection has no deadline. A packet that a rewritten table led to another NIC is not counted and
     returns -1, too.
     """
-    connection_meter = meters.each[number]
+    connection_meter = meters.each[connection]
     if connection_meter.target != target:
         return -1
     connection_meter.packets += 1
@@ -100,12 +100,12 @@ def count_arrival(meters: ConnectionMeters, number: int, target: int, latency: i
         eighths = ((cycle - connection_meter.last) << _FINE_BITS + 3) // (
             connection_meter.period >> CYCLE_BITS - _FINE_BITS
         )
-        meters.jitter[number, _EIGHTHS[min(eighths, 16)]] += 1
+        meters.jitter[connection, _EIGHTHS[min(eighths, 16)]] += 1
     connection_meter.last = cycle
     if connection_meter.deadline == 0:
         return -1
     place = 0
     while place < len(FRACTIONS) and latency * FRACTIONS[place][1] > connection_meter.deadline * FRACTIONS[place][0]:
         place += 1
-    meters.within[number, place] += 1
+    meters.within[connection, place] += 1
     return min(latency * RATIOS // connection_meter.deadline, 2 * RATIOS)

@@ -8,15 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from vlane.golden.engine.barrier import meet
+from vlane.golden.engine.barrier import wait_for_all
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.pool import IN_USE
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.division import divide
-from vlane.golden.network.meters import Meters, double_stretch, merged_meters
-from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, run, run_cycle, wake_all_up
-from vlane.golden.network.parts import HAD_PACKETS, LAST_MOVED, OF_CREDITS, OF_PACKETS, OWNED, TURN, box_of
-from vlane.golden.network.runs import AT_A_TIME, Change, packets_for, run_to
+from vlane.golden.network.meters import Meters, double_measured_window, sum_meters
+from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, run, run_cycle, wake_all_ports
+from vlane.golden.network.parts import HAD_PACKETS, LAST_MOVED, OF_CREDITS, OF_PACKETS, OWNED, TURN, mailbox_index
+from vlane.golden.network.runs import AT_A_TIME, Change, new_packet_pool, run_to
 from vlane.golden.network.state import Network
 from vlane.golden.switches.output_ports import return_space
 from vlane.golden.switches.packets import TO_INPUT, Packets, free_packets, schedule, set_free
@@ -26,45 +26,45 @@ _GOES_ON = -1
 
 
 @inner
-def _publish_state(net: Network, packets: Packets) -> None:
+def _publish_state(network: Network, packets: Packets) -> None:
     """Publish whether this part can run the next window, its packets, and the last cycle of movement."""
-    part = net.border
+    part = network.border
     part_state, in_use = part.part_state, packets.regs[IN_USE]
     if in_use != 0:
-        part_state[LAST_MOVED] = net.clock[MOVED]
+        part_state[LAST_MOVED] = network.clock[MOVED]
     elif part_state[HAD_PACKETS] != 0:
-        part_state[LAST_MOVED] = net.clock[NOW]
+        part_state[LAST_MOVED] = network.clock[NOW]
     part_state[HAD_PACKETS] = in_use
     why = _GOES_ON
-    if part_state[OWNED] - in_use < part.nics * (net.staged.shape[1] + part.window):
+    if part_state[OWNED] - in_use < part.nics * (network.staged.shape[1] + part.window):
         why = POOL_EMPTY
-    if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < part.nics * part.window:
+    if len(network.meters.trace) > 0 and len(network.meters.trace) - network.meters.traced[0] < part.nics * part.window:
         why = TRACE_FULL
     published = part.published[part_state[TURN] * part.parts + part.number]
     published[WHY], published[PACKETS], published[LAST] = why, in_use, part_state[LAST_MOVED]
 
 
 @inner
-def _why_not(net: Network, end: int) -> int:
+def _stop_reason(network: Network, end_cycle: int) -> int:
     """Return why no part can run the next window (equal in all parts), or -1 if all can."""
-    part, now = net.border, net.clock[NOW]
-    if now >= end:
+    part, now = network.border, network.clock[NOW]
+    if now >= end_cycle:
         return DONE
     why, in_use, last = _GOES_ON, 0, 0
     for number in range(part.parts):
         published = part.published[part.part_state[TURN] * part.parts + number]
         why, in_use, last = max(why, published[WHY]), in_use + published[PACKETS], max(last, published[LAST])
-    if why == _GOES_ON and in_use != 0 and now - 1 - last > net.patience:
+    if why == _GOES_ON and in_use != 0 and now - 1 - last > network.patience:
         return STUCK
     return why
 
 
 @inner
-def _take_letters(net: Network, packets: Packets) -> None:
+def _receive_mail(network: Network, packets: Packets) -> None:
     """Receive the packets and credits that other parts posted in the last window."""
-    part, now = net.border, net.clock[NOW]
+    part, now = network.border, network.clock[NOW]
     for writer in range(part.parts):
-        box = box_of(part, part.part_state[TURN], writer, part.number)
+        box = mailbox_index(part, part.part_state[TURN], writer, part.number)
         for place in range(part.letters[box, OF_PACKETS]):
             letter = part.packets[box, place]
             packets.regs[IN_USE] += 1
@@ -73,29 +73,29 @@ def _take_letters(net: Network, packets: Packets) -> None:
         for place in range(part.letters[box, OF_CREDITS]):
             credit = part.credits[box, place]
             size = (credit.flits, credit.blocks)
-            return_space(net.out_ports, credit.end, now, credit.since, credit.lane, size, credit.ahead)
+            return_space(network.out_ports, credit.end, now, credit.since, credit.lane, size, credit.ahead)
         part.letters[box, OF_PACKETS] = part.letters[box, OF_CREDITS] = 0
 
 
 @kernel
-def run_part(net: Network, packets: Packets, end: int) -> int:
-    """Run a part up to cycle ``end``, in step with all other parts.
+def run_part(network: Network, packets: Packets, end_cycle: int) -> int:
+    """Run a part up to cycle ``end_cycle``, in step with all other parts.
 
     Return the common reason for stopping. No packet or credit is in transit between parts afterwards.
     """
-    part = net.border
+    part = network.border
     while True:
-        _publish_state(net, packets)
-        meet(part.barrier, part.parts)
-        _take_letters(net, packets)
-        reason = _why_not(net, end)
+        _publish_state(network, packets)
+        wait_for_all(part.barrier, part.parts)
+        _receive_mail(network, packets)
+        reason = _stop_reason(network, end_cycle)
         part.part_state[TURN] ^= 1
         if reason >= 0:
-            wake_all_up(net)
+            wake_all_ports(network)
             return reason
-        until = min(net.clock[NOW] + part.window, end)
-        while net.clock[NOW] < until:
-            run_cycle(net, packets)
+        until = min(network.clock[NOW] + part.window, end_cycle)
+        while network.clock[NOW] < until:
+            run_cycle(network, packets)
 
 
 class OneCore:
@@ -103,24 +103,24 @@ class OneCore:
 
     Parameters
     ----------
-    net : Network
+    network : Network
         Network before its first cycle.
     packets : int
         Initial size of the packet pool, which grows as needed.
     """
 
-    def __init__(self, net: Network, packets: int) -> None:
-        self.net, self._packets = net, packets_for(net, packets)
+    def __init__(self, network: Network, packets: int) -> None:
+        self.net, self._packets = network, new_packet_pool(network, packets)
         self.cpu_seconds = 0.0
 
     def warm(self) -> None:
         """Compile the simulation without running a cycle."""
         run(self.net, self._packets, 0)
 
-    def run_to(self, end: int, changes: deque[Change]) -> int:
+    def run_to(self, end_cycle: int, changes: deque[Change]) -> int:
         """Run up to a cycle, apply the pending changes, and return the reason for stopping."""
         start = time.thread_time()
-        reason, self._packets = run_to(self.net, self._packets, end, changes=changes)
+        reason, self._packets = run_to(self.net, self._packets, end_cycle, changes=changes)
         self.cpu_seconds += time.thread_time() - start
         return reason
 
@@ -130,7 +130,7 @@ class OneCore:
 
     def grow(self, packets: int) -> None:
         """Replace the packet pool by one of ``packets`` packets, before the first cycle."""
-        self._packets = packets_for(self.net, packets)
+        self._packets = new_packet_pool(self.net, packets)
 
     def meters(self) -> list[Meters]:
         """Return a list of the meters whose sum is the network's."""
@@ -142,7 +142,7 @@ class ManyCores:
 
     Parameters
     ----------
-    net : Network
+    network : Network
         Network before its first cycle.
     packets : int
         Initial size of the packet pool, which grows as needed.
@@ -155,9 +155,9 @@ class ManyCores:
         If the network cannot be divided into that many parts.
     """
 
-    def __init__(self, net: Network, packets: int, cores: int) -> None:
-        self._net = net
-        self._parts = divide(net, packets_for(net, packets), cores)
+    def __init__(self, network: Network, packets: int, cores: int) -> None:
+        self._net = network
+        self._parts = divide(network, new_packet_pool(network, packets), cores)
         self._dealt_at = -_SELDOM
         self.cpu_seconds = 0.0
 
@@ -166,20 +166,20 @@ class ManyCores:
         self.run_to(0, deque())
         self.cpu_seconds = 0.0
 
-    def run_to(self, end: int, changes: deque[Change]) -> int:
+    def run_to(self, end_cycle: int, changes: deque[Change]) -> int:
         """Run up to a cycle, apply the pending changes, and return the reason for stopping."""
         at_a_time = max(1, AT_A_TIME // len(self._net.staged))
         with ThreadPoolExecutor(len(self._parts)) as threads:
             while True:
                 now = int(self._parts[0][0].clock[NOW])
-                stop = min(end, changes[0].cycle) if changes else end
+                stop = min(end_cycle, changes[0].cycle) if changes else end_cycle
                 until = min(stop, now + at_a_time)
                 made = list(threads.map(_timed, self._parts, [until] * len(self._parts)))
                 self.cpu_seconds += sum(seconds for _, seconds in made)
                 reason, now = made[0][0], int(self._parts[0][0].clock[NOW])
                 if reason == POOL_EMPTY:
                     self._deal(now)
-                elif reason != DONE or now >= stop == end:
+                elif reason != DONE or now >= stop == end_cycle:
                     return reason
                 elif now >= stop:
                     change = changes.popleft()
@@ -195,7 +195,7 @@ class ManyCores:
         set_free(packets, np.concatenate([free_packets(pool) for pool in pools]))
         packets.regs[IN_USE] = sum(int(pool.regs[IN_USE]) for pool in pools)
         net = self._net._replace(
-            meters=merged_meters([each.meters for each in nets]),
+            meters=sum_meters([each.meters for each in nets]),
             sources=self._net.sources._replace(earliest=np.min([each.sources.earliest for each in nets], axis=0)),
             clock=nets[0].clock.copy(),
         )
@@ -214,7 +214,7 @@ class ManyCores:
         free, pool = np.concatenate([free_packets(each) for each in pools]), pools[0].pool
         origin, count = pools[0].origin, len(pool)
         if 2 * len(free) < count or now - self._dealt_at < _SELDOM:
-            more = packets_for(self._net, 2 * count + self._net.staged.size)
+            more = new_packet_pool(self._net, 2 * count + self._net.staged.size)
             more.pool[:count], more.origin[:count] = pool, origin
             free = np.concatenate([free, np.arange(count, len(more.pool))])
             pool, origin = more.pool, more.origin
@@ -232,17 +232,17 @@ _SELDOM = 1000
 """Minimum cycles between two redistributions without enlarging the pool; each costs as much as several cycles."""
 
 
-def _timed(part: tuple[Network, Packets], end: int) -> tuple[int, float]:
+def _timed(part: tuple[Network, Packets], end_cycle: int) -> tuple[int, float]:
     """Run a part and return the reason for stopping and the thread's CPU seconds."""
     start = time.thread_time()
-    reason = run_part(*part, end)
+    reason = run_part(*part, end_cycle)
     return reason, time.thread_time() - start
 
 
 Running = OneCore | ManyCores
 
 
-def running(net: Network, *, cores: int = 1, packets: int = 1 << 14) -> Running:
+def start_network(network: Network, *, cores: int = 1, packets: int = 1 << 14) -> Running:
     """Return a network, ready to run on one or several cores.
 
     Raises
@@ -250,10 +250,10 @@ def running(net: Network, *, cores: int = 1, packets: int = 1 << 14) -> Running:
     InputError
         If the network cannot be divided into that many parts.
     """
-    return OneCore(net, packets) if cores == 1 else ManyCores(net, packets, cores)
+    return OneCore(network, packets) if cores == 1 else ManyCores(network, packets, cores)
 
 
-def lengthen(network: Running) -> None:
+def double_window(network: Running) -> None:
     """Double the measurement window, in the cycle of its end."""
     for meters in network.meters():
-        double_stretch(meters)
+        double_measured_window(meters)

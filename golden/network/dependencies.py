@@ -9,41 +9,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.network.paths import Paths, next_wait
+from vlane.golden.network.paths import Paths, next_awaited_channel
 from vlane.golden.network.state import Network
 from vlane.golden.switches.kinds import central_buffers
 
 
-def find_cycle(net: Network, paths: Paths) -> list[tuple[int, int]]:
+def find_cycle(network: Network, paths: Paths) -> list[tuple[int, int]]:
     """Return a cycle of channels that wait for each other, as (place, VL) pairs.
 
     A place is a sending port or, numbered after all ports, a central buffer. The list is empty if the dependency
     graph has no cycle.
     """
-    inputs, ends, mports = net.switches.inputs, len(net.wiring.cable), central_buffers(net.switches)
+    inputs, ends, mports = network.switches.inputs, len(network.wiring.cable), central_buffers(network.switches)
     lanes, channels = inputs.queues.queue.shape[1], len(paths.waits)
-    at = np.append(net.wiring.cable["far"] >> inputs.port_bits, np.repeat(np.arange(len(inputs.drops)), mports))
+    at = np.append(network.wiring.cable["far"] >> inputs.port_bits, np.repeat(np.arange(len(inputs.drops)), mports))
     chain = np.zeros(channels + 1, np.int32)
     state, following = np.zeros(channels, np.int32), np.zeros(channels, np.int32)
-    length = _circle(paths.waits, at, inputs.port_bits, lanes, ends, mports, state, following, chain)
+    length = _search_cycle(paths.waits, at, inputs.port_bits, lanes, ends, mports, state, following, chain)
     return [(int(channel) // lanes, int(channel) % lanes) for channel in chain[:length]]
 
 
 @inner
-def _channel(at: int, wanted: int, bits: int, lanes: int, ends: int, mports: int) -> int:
-    """Return the channel of a (place, lane) of switch ``at``."""
-    place, lane = wanted // lanes, wanted % lanes
+def _channel_index(at_switch: int, requested_channel: int, bits: int, lanes: int, end_count: int, mports: int) -> int:
+    """Return the channel of a (place, lane) of switch ``at_switch``."""
+    place, lane = requested_channel // lanes, requested_channel % lanes
     slots = 1 << bits
-    return ((at << bits) + place if place < slots else ends + at * mports + place - slots) * lanes + lane
+    return (
+        (at_switch << bits) + place if place < slots else end_count + at_switch * mports + place - slots
+    ) * lanes + lane
 
 
 @kernel
-def _circle(
+def _search_cycle(
     waits: NDArray[np.uint8],
     at_switch: NDArray[np.int64],
     bits: int,
     lanes: int,
-    ends: int,
+    end_count: int,
     mports: int,
     state: NDArray[np.int32],
     following: NDArray[np.int32],
@@ -62,12 +64,12 @@ def _circle(
         chain[0], state[start] = start, 1
         while depth > 0:
             at = chain[depth - 1]
-            wanted = next_wait(waits, at, following[at])
+            wanted = next_awaited_channel(waits, at, following[at])
             if wanted < 0:
                 state[at] = -1
                 depth -= 1
                 continue
-            to = _channel(at_switch[at // lanes], wanted, bits, lanes, ends, mports)
+            to = _channel_index(at_switch[at // lanes], wanted, bits, lanes, end_count, mports)
             following[at] = wanted + 1
             if state[to] > 0:
                 length = depth - state[to] + 1

@@ -14,7 +14,7 @@ from vlane.golden.links.remote_credit import fcp_period
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.meters import Meters
 from vlane.golden.network.pacing import Pacing
-from vlane.golden.network.parts import OWNED, CreditLetter, PacketLetter, Part
+from vlane.golden.network.parts import OWNED, CreditMail, PacketMail, Part
 from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.packets import Packets, free_packets, set_free
@@ -24,13 +24,13 @@ MOST_PARTS = 64
 
 
 def check_parts(
-    parts: int, switches: int, *, by_fcps: bool, with_congestion: bool, with_messages: bool = False
+    parts: int, switches: int, *, with_fcps: bool, with_congestion: bool, with_messages: bool = False
 ) -> None:
     """Reject a number of parts that the network does not support.
 
     Parameters
     ----------
-    by_fcps : bool
+    with_fcps : bool
         Credits use flow-control packets. FCPs in flight belong to both ends of a cable, so only one part is supported.
     with_congestion : bool
         Congestion control is on.
@@ -46,7 +46,7 @@ def check_parts(
     most = min(MOST_PARTS, switches)
     if not 1 <= parts <= most:
         raise InputError("cores", f"1 to {most} for a network of {switches} switches", parts)
-    if parts > 1 and by_fcps:
+    if parts > 1 and with_fcps:
         raise InputError("cores", "1 with flow-control packets (several cores need link.credits = returns)", parts)
     if parts > 1 and with_congestion:
         raise InputError("cores", "1 with congestion control", parts)
@@ -54,16 +54,16 @@ def check_parts(
         raise InputError("cores", "1 with traffic.message_bytes", parts)
 
 
-def owners_of(net: Network, parts: int) -> NDArray[np.uint8]:
+def part_of_each_port(network: Network, parts: int) -> NDArray[np.uint8]:
     """Return the part of each port of a network.
 
     Switches at equal distance from the nearest NIC are divided evenly in the order of their numbers. Each part
     receives an equal share of each level of a tree, or a slab of a torus. NICs belong to the part of their switch.
     """
-    bits, far = net.switches.inputs.port_bits, net.wiring.cable["far"]
-    inputs = len(net.switches.inputs.port)
+    bits, far = network.switches.inputs.port_bits, network.wiring.cable["far"]
+    inputs = len(network.switches.inputs.port)
     switches = inputs >> bits
-    at = far[inputs : inputs + len(net.staged)] >> bits  # switch of each NIC
+    at = far[inputs : inputs + len(network.staged)] >> bits  # switch of each NIC
     ends = np.flatnonzero(far[:inputs] >= 0)
     one, other = ends >> bits, far[ends] >> bits
     distance = np.full(switches, switches)
@@ -83,7 +83,7 @@ def owners_of(net: Network, parts: int) -> NDArray[np.uint8]:
     return np.concatenate([np.repeat(owner, 1 << bits), of_nics])
 
 
-def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Packets]]:
+def divide(network: Network, packets: Packets, parts: int) -> list[tuple[Network, Packets]]:
     """Return the parts of a network before its first cycle, each with its packets.
 
     The parts share the network's state.
@@ -95,33 +95,33 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
     ValueError
         If the network has run a cycle.
     """
-    inputs = net.switches.inputs
+    inputs = network.switches.inputs
     check_parts(
         parts,
         len(inputs.port) >> inputs.port_bits,
-        by_fcps=fcp_period(net.out_ports.remote) != 0,
-        with_congestion=isinstance(net.pacing, Pacing),
-        with_messages=net.sources.mtu != 0,
+        with_fcps=fcp_period(network.out_ports.remote) != 0,
+        with_congestion=isinstance(network.pacing, Pacing),
+        with_messages=network.sources.mtu != 0,
     )
-    if net.clock[NOW] != 0:
+    if network.clock[NOW] != 0:
         raise ValueError("only a network before its first cycle is divided")
-    owner = owners_of(net, parts)
-    far, flight = net.wiring.cable["far"][: len(inputs.port)], net.wiring.cable["flight"][: len(inputs.port)]
+    owner = part_of_each_port(network, parts)
+    far, flight = network.wiring.cable["far"][: len(inputs.port)], network.wiring.cable["flight"][: len(inputs.port)]
     writes, reads = owner[: len(far)], owner[np.maximum(far, 0)]
-    returns = net.out_ports.returns
+    returns = network.out_ports.returns
     is_cut = (far >= 0) & (writes != reads)
     window = int(flight[is_cut].min(initial=64)) + ROUTED
     between = np.zeros((parts, parts), np.int64)
     np.add.at(between, (writes[is_cut], reads[is_cut]), 1)
     letters = window * int(between.max(initial=1))
-    packet_letters = new_records(PacketLetter, 2 * parts * parts, letters)
-    credit_letters = new_records(CreditLetter, 2 * parts * parts, letters * returns.rows * returns.most_at_once)
+    packet_letters = new_records(PacketMail, 2 * parts * parts, letters)
+    credit_letters = new_records(CreditMail, 2 * parts * parts, letters * returns.rows * returns.most_at_once)
     count, published = np.zeros((2 * parts * parts, 8), np.int64), np.zeros((2 * parts, 8), np.int64)
     barrier = new_barrier()
     pools = _shared_pool(packets, parts)
     made = []
     for number in range(parts):
-        of_part = owner[len(far) : len(far) + len(net.staged)] == number
+        of_part = owner[len(far) : len(far) + len(network.staged)] == number
         part_state = np.zeros(8, np.int64)
         part_state[OWNED] = len(free_packets(pools[number]))
         border = Part(
@@ -137,7 +137,7 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
             barrier,
             part_state,
         )
-        made.append((_part_of(net, border, of_part), pools[number]))
+        made.append((_make_part(network, border, of_part), pools[number]))
     return made
 
 
@@ -150,28 +150,28 @@ def _shared_pool(packets: Packets, parts: int) -> list[Packets]:
     return pools
 
 
-def _part_of(net: Network, border: Part, nics: NDArray[np.bool_]) -> Network:
+def _make_part(network: Network, partition: Part, nics: NDArray[np.bool_]) -> Network:
     """Return a part: per-port state is shared with the network, scratch and global state are copied."""
-    out_ports, returns = net.out_ports, net.out_ports.returns
-    own_returns = returns._replace(at_once=_copied(returns.at_once), coming=returns.coming.copy())
-    return net._replace(
-        switches=_own_scratch(net.switches),
+    out_ports, returns = network.out_ports, network.out_ports.returns
+    own_returns = returns._replace(at_once=_copy_records(returns.at_once), coming=returns.coming.copy())
+    return network._replace(
+        switches=_copy_scratch(network.switches),
         out_ports=out_ports._replace(returns=own_returns, sizes=out_ports.sizes.copy()),
-        sources=net.sources._replace(earliest=np.where(nics, net.sources.earliest, NEVER)),
-        meters=_own_meters(net.meters),
-        awake=net.awake.copy(),
-        busy=net.busy.copy(),
-        grants=_copied(net.grants),
-        clock=net.clock.copy(),
-        border=border,
+        sources=network.sources._replace(earliest=np.where(nics, network.sources.earliest, NEVER)),
+        meters=_copy_meters(network.meters),
+        awake=network.awake.copy(),
+        busy=network.busy.copy(),
+        grants=_copy_records(network.grants),
+        clock=network.clock.copy(),
+        border=partition,
     )
 
 
-def _copied(records: Any) -> Any:
+def _copy_records(records: Any) -> Any:
     return records.held_in(records.array.copy())
 
 
-def _own_scratch(switches: Any) -> Any:
+def _copy_scratch(switches: Any) -> Any:
     """Return switches with copies of the scratch arrays.
 
     Tables and queues stay shared, because each of their rows belongs to one part.
@@ -185,7 +185,7 @@ def _own_scratch(switches: Any) -> Any:
     return switches._replace(inputs=switches.inputs._replace(waiting=waiting), **arrays)
 
 
-def _own_meters(meters: Meters) -> Meters:
+def _copy_meters(meters: Meters) -> Meters:
     """Return meters of a part.
 
     Counts of flows, connections and messages stay shared, because each count belongs to one part.

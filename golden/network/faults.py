@@ -9,44 +9,44 @@ from vlane.golden.network.clock import NOW
 from vlane.golden.network.runs import Change
 from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import ROUTED
-from vlane.golden.switches.marking import note_pause
+from vlane.golden.switches.marking import note_link_pause
 
 
-def link_stalls(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
+def stall_link(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
     """Return a change that stalls a port's link for a number of cycles (IBS-7).
 
     Ports count from 0.
     """
-    return Change(cycle, partial(_stall, switch, port, cycle + cycles))
+    return Change(cycle, partial(_apply_stall, switch, port, cycle + cycles))
 
 
-def fcps_are_lost(switch: int, port: int, *, cycle: int, cycles: int, told_after: int = 0) -> Change:
+def lose_fcps(switch: int, port: int, *, cycle: int, cycles: int, notice_delay: int = 0) -> Change:
     """Return a change that discards the flow-control packets that a port sends during a number of cycles (IBS-C6).
 
     Parameters
     ----------
-    told_after : int
+    notice_delay : int
         Delay in cycles until golden receives an FCP of a co-simulated switch.
     """
-    return Change(cycle + told_after, partial(_drop_fcps, switch, port, cycle + cycles))
+    return Change(cycle + notice_delay, partial(_apply_fcp_loss, switch, port, cycle + cycles))
 
 
-def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Change:
+def write_forwarding_entry(switch: int, lid: int, output: int, *, cycle: int) -> Change:
     """Return a change that sets the output (from 0, 255 for none) of a LID for heads that arrive from ``cycle`` on."""
-    return Change(cycle + ROUTED, partial(_write, switch, lid, output))
+    return Change(cycle + ROUTED, partial(_apply_forwarding_entry, switch, lid, output))
 
 
-def _stall(switch: int, port: int, until: int, net: Network) -> None:
-    end, now = (switch << net.switches.inputs.port_bits) + port, int(net.clock[NOW])
-    note_pause(net.out_ports.marking, end, now, until)
-    net.out_ports.free_from[end] = max(int(net.out_ports.free_from[end]), until)
+def _apply_stall(switch: int, port: int, end_cycle: int, network: Network) -> None:
+    end, now = (switch << network.switches.inputs.port_bits) + port, int(network.clock[NOW])
+    note_link_pause(network.out_ports.marking, end, now, end_cycle)
+    network.out_ports.free_from[end] = max(int(network.out_ports.free_from[end]), end_cycle)
 
 
-def _drop_fcps(switch: int, port: int, until: int, net: Network) -> None:
-    if fcp_period(net.out_ports.remote) == 0:
+def _apply_fcp_loss(switch: int, port: int, end_cycle: int, network: Network) -> None:
+    if fcp_period(network.out_ports.remote) == 0:
         raise TypeError("this network sends no flow-control packets")
-    drop_fcps(net.out_ports.remote, (switch << net.switches.inputs.port_bits) + port, until)
+    drop_fcps(network.out_ports.remote, (switch << network.switches.inputs.port_bits) + port, end_cycle)
 
 
-def _write(switch: int, lid: int, output: int, net: Network) -> None:
-    net.switches.inputs.lft[switch, lid] = output
+def _apply_forwarding_entry(switch: int, lid: int, output: int, network: Network) -> None:
+    network.switches.inputs.lft[switch, lid] = output

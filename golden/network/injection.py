@@ -6,77 +6,79 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import next_of
+from vlane.golden.engine.bits import next_member
 from vlane.golden.engine.kernel import by_type, inner, kernel
-from vlane.golden.engine.pool import free, spare
+from vlane.golden.engine.pool import allocate_record, free_record
 from vlane.golden.network.clock import MOVED
 from vlane.golden.network.meters import Meters, count_generation
 from vlane.golden.network.pacing import (
     Pacing,
     Unpaced,
+    apply_becn,
+    assign_psn,
+    discard_held_packets,
     first_cnp,
-    first_to_go,
-    flow_waits,
-    forget_waiting,
+    held_flow_head,
+    hold_packet,
+    injectable_flow_head,
     is_flow_held,
-    let_go,
     note_injected,
-    number_packet,
+    pop_cnp,
     queue_cnp,
-    take_becn,
-    take_cnp,
-    wait,
+    remove_flow_head,
 )
 from vlane.golden.network.state import Network
-from vlane.golden.switches.output_ports import room_for_largest, take_in
+from vlane.golden.switches.output_ports import has_space_for_largest, reserve_and_schedule
 from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packets, discard, schedule
 from vlane.golden.topologies.wiring import Wiring
 from vlane.golden.traffic.messages import NO_STREAM
-from vlane.golden.traffic.sources import Sources, advance, draw_packet, end_class, is_over
+from vlane.golden.traffic.sources import Sources, advance_class, draw_packet, end_class, window_has_ended
 from vlane.packets.bth import CNP_BYTES
 from vlane.units import BLOCK_BYTES
 
 
 @inner
-def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, nic: int, number: int) -> int:
+def _draw_head(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, nic: int, queue: int) -> int:
     """Draw the due packet of a class and return it, as head of its application queue."""
-    to, dlid, sl, size, flits, stream = draw_packet(sources, packets.messages, nic, number)
-    packet = spare(packets)
+    to, dlid, sl, size, flits, stream = draw_packet(sources, packets.messages, nic, queue)
+    packet = allocate_record(packets)
     field, origin = packets.pool[packet], packets.origin[packet]
     field.blocks, field.flits, field.dlid, field.sl = -(-size // BLOCK_BYTES), flits, dlid, sl
     origin.source, origin.target, origin.stream, origin.bytes = nic, to, stream, size
     origin.slid = sources.lids[nic, 0]
     field.lane, field.channel = int(wiring.nic_vl[nic, sl]), int(wiring.nic_channel[nic, sl])
-    origin.born, field.hops, field.bth = sources.due[nic, number], 0, 0
+    origin.born, field.hops, field.bth = sources.due[nic, queue], 0, 0
     count_generation(meters, field, origin)
     return packet
 
 
 @inner
-def _head(net: Network, packets: Packets, nic: int, number: int, cycle: int) -> int:
+def _queue_head(network: Network, packets: Packets, nic: int, queue: int, cycle: int) -> int:
     """Return the head of a class's application queue, or ``NOBODY`` if the class has ended."""
-    packet = net.staged[nic, number]
-    if is_over(net.sources, nic, number, cycle):
-        _drop_head(net.sources, net.staged, packets, nic, number)
+    packet = network.staged[nic, queue]
+    if window_has_ended(network.sources, nic, queue, cycle):
+        _drop_head(network.sources, network.staged, packets, nic, queue)
         return NOBODY
     if packet == NOBODY:
-        packet = net.staged[nic, number] = _stage(net.sources, net.wiring, net.meters, packets, nic, number)
+        packet = network.staged[nic, queue] = _draw_head(
+            network.sources, network.wiring, network.meters, packets, nic, queue
+        )
     return packet
 
 
 @inner
-def _drop_head(sources: Sources, staged: NDArray[Any], packets: Packets, nic: int, number: int) -> None:
+def _drop_head(sources: Sources, staged: NDArray[Any], packets: Packets, nic: int, queue: int) -> None:
     """End a class and discard the head of its application queue."""
-    if staged[nic, number] != NOBODY:
-        free(packets, staged[nic, number])
-        staged[nic, number] = NOBODY
-    end_class(sources, packets.messages, nic, number)
+    if staged[nic, queue] != NOBODY:
+        free_record(packets, staged[nic, queue])
+        staged[nic, queue] = NOBODY
+    end_class(sources, packets.messages, nic, queue)
 
 
 @inner
-def _take_unpaced(pacing: Unpaced, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:  # noqa: ARG001 - one signature for all types
+def _inject_unpaced(pacing: Unpaced, network: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:  # noqa: ARG001 - one signature for all types
     """Inject a packet, round robin over the classes (NET-1)."""
-    sources = net.sources
+    sources = network.sources
     if sources.earliest[nic] > cycle:
         return
     classes = sources.due.shape[1]
@@ -84,98 +86,98 @@ def _take_unpaced(pacing: Unpaced, net: Network, packets: Packets, nic: int, por
     for number in range(classes):
         left |= int(sources.due[nic, number] <= cycle) << number
     while left != 0:
-        number = next_of(left, last)
+        number = next_member(left, last)
         left &= ~(1 << number)
         last = number
-        packet = _head(net, packets, nic, number, cycle)
-        if packet != NOBODY and room_for_largest(net.out_ports, port, packets.pool[packet].lane, cycle):
+        packet = _queue_head(network, packets, nic, number, cycle)
+        if packet != NOBODY and has_space_for_largest(network.out_ports, port, packets.pool[packet].lane, cycle):
             sources.last_class[nic] = number
-            net.staged[nic, number] = NOBODY
-            advance(sources, packets.messages, nic, number)
-            take_in(net.out_ports, packets, port, packet, cycle + 1)
+            network.staged[nic, number] = NOBODY
+            advance_class(sources, packets.messages, nic, number)
+            reserve_and_schedule(network.out_ports, packets, port, packet, cycle + 1)
             return
 
 
 @inner
-def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:
+def _inject_paced(pacing: Pacing, network: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:
     """Inject a CNP, otherwise a packet whose flow is not held, round robin over the classes (NCC-8, NCC-11)."""
-    sources = net.sources
+    sources = network.sources
     cnp = first_cnp(pacing, packets, nic, cycle)
-    if cnp != NOBODY and room_for_largest(net.out_ports, port, packets.pool[cnp].lane, cycle):
-        take_cnp(pacing, packets, nic)
-        take_in(net.out_ports, packets, port, cnp, cycle + 1)
+    if cnp != NOBODY and has_space_for_largest(network.out_ports, port, packets.pool[cnp].lane, cycle):
+        pop_cnp(pacing, packets, nic)
+        reserve_and_schedule(network.out_ports, packets, port, cnp, cycle + 1)
         return
     left, last = 0, sources.last_class[nic]
     for number in range(sources.due.shape[1]):
         has = sources.due[nic, number] <= cycle or pacing.waiting[nic, number].first != NOBODY
         left |= int(has) << number
     while left != 0:
-        number = next_of(left, last)
+        number = next_member(left, last)
         left &= ~(1 << number)
         last = number
-        if is_over(sources, nic, number, cycle):
-            forget_waiting(pacing, packets, nic, number)
-        packet, before = first_to_go(pacing, packets, nic, number, cycle)
+        if window_has_ended(sources, nic, number, cycle):
+            discard_held_packets(pacing, packets, nic, number)
+        packet, before = injectable_flow_head(pacing, packets, nic, number, cycle)
         waited = packet != NOBODY
         if not waited:
             if pacing.waiting[nic, number].first != NOBODY:
-                net.clock[MOVED] = cycle  # packets of a held flow do not count as stuck
-            packet = _fresh(pacing, net, packets, nic, number, cycle)
-        if packet == NOBODY or not room_for_largest(net.out_ports, port, packets.pool[packet].lane, cycle):
+                network.clock[MOVED] = cycle  # packets of a held flow do not count as stuck
+            packet = _injectable_head(pacing, network, packets, nic, number, cycle)
+        if packet == NOBODY or not has_space_for_largest(network.out_ports, port, packets.pool[packet].lane, cycle):
             continue
         sources.last_class[nic] = number
         if waited:
-            let_go(pacing, packets, nic, number, packet, before)
+            remove_flow_head(pacing, packets, nic, number, packet, before)
         else:
-            net.staged[nic, number] = NOBODY
-            advance(sources, packets.messages, nic, number)
+            network.staged[nic, number] = NOBODY
+            advance_class(sources, packets.messages, nic, number)
         note_injected(pacing, packets, nic, packet, cycle)
-        number_packet(pacing, packets, nic, packet)
-        take_in(net.out_ports, packets, port, packet, cycle + 1)
+        assign_psn(pacing, packets, nic, packet)
+        reserve_and_schedule(network.out_ports, packets, port, packet, cycle + 1)
         return
 
 
 @inner
-def _fresh(pacing: Pacing, net: Network, packets: Packets, nic: int, number: int, cycle: int) -> int:
+def _injectable_head(pacing: Pacing, network: Network, packets: Packets, nic: int, queue: int, cycle: int) -> int:
     """Return the head of a class's queue if it may be injected (NCC-11, NCC-12).
 
     A head whose flow is held joins the held packets.
     """
-    if net.sources.due[nic, number] > cycle:
+    if network.sources.due[nic, queue] > cycle:
         return NOBODY
-    if pacing.waiting[nic, number].packets >= pacing.most:
+    if pacing.waiting[nic, queue].packets >= pacing.most:
         return NOBODY
-    packet = _head(net, packets, nic, number, cycle)
+    packet = _queue_head(network, packets, nic, queue, cycle)
     if packet == NOBODY:
         return NOBODY
-    head = flow_waits(pacing, packets, nic, number, packet)
+    head = held_flow_head(pacing, packets, nic, queue, packet)
     if head == NOBODY and not is_flow_held(pacing, packets, nic, packet, cycle):
         return packet
     if pacing.port_blocks != 0:
-        net.clock[MOVED] = cycle  # a packet that waits for the port's gap does not count as stuck
+        network.clock[MOVED] = cycle  # a packet that waits for the port's gap does not count as stuck
         return NOBODY
-    net.staged[nic, number] = NOBODY
-    advance(net.sources, packets.messages, nic, number)
-    wait(pacing, packets, nic, number, packet, head)
+    network.staged[nic, queue] = NOBODY
+    advance_class(network.sources, packets.messages, nic, queue)
+    hold_packet(pacing, packets, nic, queue, packet, head)
     return NOBODY
 
 
-@by_type({Unpaced: _take_unpaced, Pacing: _take_paced})
-def inject(pacing: Any, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:
+@by_type({Unpaced: _inject_unpaced, Pacing: _inject_paced})
+def inject(pacing: Any, network: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:
     """Move at most one packet of a NIC, whose sending port is ``port``, into its output buffer."""
 
 
 @inner
-def _never_acts(pacing: Unpaced, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
+def _no_becn(pacing: Unpaced, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _acts(pacing: Pacing, packets: Packets, packet: int, nic: int, cycle: int) -> bool:
+def _is_becn_effect(pacing: Pacing, packets: Packets, packet: int, nic: int, cycle: int) -> bool:
     field = packets.pool[packet]
     if field.bth != _ACTS:
         return False
-    take_becn(pacing, nic, packets.origin[packet].slid, field.sl, cycle - 1)
+    apply_becn(pacing, nic, packets.origin[packet].slid, field.sl, cycle - 1)
     return True
 
 
@@ -183,8 +185,8 @@ _ACTS = FECN | BECN
 """``bth`` of a received CNP that waits to take effect; a CNP in the network never has FECN."""
 
 
-@by_type({Unpaced: _never_acts, Pacing: _acts})
-def acts(pacing: Any, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # type: ignore[empty-body]
+@by_type({Unpaced: _no_becn, Pacing: _is_becn_effect})
+def is_becn_effect(pacing: Any, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # type: ignore[empty-body]
     """Return whether this event is a received CNP taking effect.
 
     If so, apply the CNP's BECN (NCC-9).
@@ -192,12 +194,12 @@ def acts(pacing: Any, packets: Packets, packet: int, nic: int, cycle: int) -> bo
 
 
 @inner
-def _no_cnp(pacing: Unpaced, net: Network, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
+def _no_cnp(pacing: Unpaced, network: Network, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _causes_cnp(pacing: Pacing, net: Network, packets: Packets, packet: int, nic: int, cycle: int) -> bool:
+def _reuses_record(pacing: Pacing, network: Network, packets: Packets, packet: int, nic: int, cycle: int) -> bool:
     field, origin = packets.pool[packet], packets.origin[packet]
     received = cycle + field.flits
     if field.bth & BECN != 0:
@@ -206,18 +208,21 @@ def _causes_cnp(pacing: Pacing, net: Network, packets: Packets, packet: int, nic
         return True
     if field.bth & FECN == 0 or not queue_cnp(pacing, packets, nic, packet, received):
         return False
-    sources = net.sources
+    sources = network.sources
     origin.slid, origin.source, origin.target, origin.stream = field.dlid, nic, origin.source, NO_STREAM
     origin.born, origin.bytes, origin.psn = received, CNP_BYTES, 0
     field.dlid, field.bth, field.hops = sources.lids[origin.target, 0], BECN, 0
     field.blocks, field.flits = 1, ((CNP_BYTES - 1) >> sources.flit_bits) + 1
-    field.lane, field.channel = int(net.wiring.nic_vl[nic, field.sl]), int(net.wiring.nic_channel[nic, field.sl])
+    field.lane, field.channel = (
+        int(network.wiring.nic_vl[nic, field.sl]),
+        int(network.wiring.nic_channel[nic, field.sl]),
+    )
     return True
 
 
-@by_type({Unpaced: _no_cnp, Pacing: _causes_cnp})
-def causes_cnp(  # type: ignore[empty-body]
-    pacing: Any, net: Network, packets: Packets, packet: int, nic: int, cycle: int
+@by_type({Unpaced: _no_cnp, Pacing: _reuses_record})
+def reuses_record(  # type: ignore[empty-body]
+    pacing: Any, network: Network, packets: Packets, packet: int, nic: int, cycle: int
 ) -> bool:
     """Return whether a received packet's record is reused, for the CNP it triggers or as a CNP awaiting its effect.
 
@@ -226,7 +231,7 @@ def causes_cnp(  # type: ignore[empty-body]
 
 
 @kernel
-def take_all_waiting(
+def discard_all_waiting(
     sources: Sources, wiring: Wiring, meters: Meters, staged: NDArray[Any], now: int, packets: Packets
 ) -> None:
     """Generate, count and discard the packets due before ``now`` that never left the application queues."""
@@ -235,11 +240,11 @@ def take_all_waiting(
         for number in range(staged.shape[1]):
             while sources.due[nic, number] < now:
                 packet = staged[nic, number]
-                if is_over(sources, nic, number, now - 1):
+                if window_has_ended(sources, nic, number, now - 1):
                     _drop_head(sources, staged, packets, nic, number)
                     continue
                 if packet == NOBODY:
-                    packet = _stage(sources, wiring, meters, packets, nic, number)
+                    packet = _draw_head(sources, wiring, meters, packets, nic, number)
                 staged[nic, number] = NOBODY
                 discard(packets, packet)
-                advance(sources, packets.messages, nic, number)
+                advance_class(sources, packets.messages, nic, number)

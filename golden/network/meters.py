@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bins import FACTORS, MASK, bin_of, least_of, mixed
+from vlane.golden.engine.bins import FACTORS, MASK, bin_minimum, bin_of, hash_pair
 from vlane.golden.engine.kernel import inner
 from vlane.golden.network.connection_meters import RATIOS, ConnectionMeters, count_arrival, new_connection_meters
 from vlane.golden.network.message_meters import MessageMeters, new_message_meters
@@ -133,7 +133,7 @@ class Meters(NamedTuple):
 def new_meters(
     *,
     first: int,
-    end: int,
+    end_cycle: int,
     nics: int,
     trace_rows: int = 0,
     flow_levels: Sequence[int] = (),
@@ -143,7 +143,7 @@ def new_meters(
     sources: bool = False,
     message_rows: int = 0,
 ) -> Meters:
-    """Return zeroed meters for the window of cycles ``first`` to ``end`` - 1.
+    """Return zeroed meters for the window of cycles ``first`` to ``end_cycle`` - 1.
 
     Parameters
     ----------
@@ -168,7 +168,10 @@ def new_meters(
     rows, behind = np.arange(len(places)) % (APART if apart else LEVELS), np.zeros(nics, np.int64)
     behind[list(apart)] = APART
     places[sorted(flow_levels)] = np.arange(len(flow_levels))
-    flow_nics, window = nics if flow_levels else 0, np.array([first, end, _share(end - first)], np.int64)
+    flow_nics, window = (
+        nics if flow_levels else 0,
+        np.array([first, end_cycle, _fixed_point_share(end_cycle - first)], np.int64),
+    )
     return Meters(
         window=window,
         level_row=rows,
@@ -190,49 +193,51 @@ def new_meters(
     )
 
 
-def _share(cycles: int) -> int:
+def _fixed_point_share(cycles: int) -> int:
     return -((-PARTS << _SHARE_BITS) // max(1, cycles))
 
 
-def double_stretch(meters: Meters) -> None:
+def double_measured_window(meters: Meters) -> None:
     """Double the measurement window, in the cycle of its end.
 
     All counts become those of a window of the new length: every two parts are merged into one.
     """
     first, end = int(meters.window[FIRST]), int(meters.window[END])
-    meters.window[END], meters.window[SHARE] = 2 * end - first, _share(2 * (end - first))
+    meters.window[END], meters.window[SHARE] = 2 * end - first, _fixed_point_share(2 * (end - first))
     meters.part[:, : PARTS // 2] = meters.part[:, ::2] + meters.part[:, 1::2]
     meters.part[:, PARTS // 2 :] = 0
     for target in np.flatnonzero(meters.late[:, AT]).tolist():
         cycle, sl, born, flits, hops, source = meters.late[target].tolist()
         meters.late[target] = 0
-        _count(meters, sl, born, flits, hops, source, target, cycle)
+        _count_statistics(meters, sl, born, flits, hops, source, target, cycle)
 
 
-def merged_meters(each: Sequence[Meters]) -> Meters:
+def sum_meters(parts: Sequence[Meters]) -> Meters:
     """Sum the meters of a partitioned network.
 
     Window, flow counts and trace are those of the first partition; they are not summed.
     """
-    total = np.sum([meters.total for meters in each], axis=0)
-    total[:, LATENCY_MOST] = np.max([meters.total[:, LATENCY_MOST] for meters in each], axis=0)
-    least = np.array([meters.total[:, LATENCY_LEAST] for meters in each])
+    total = np.sum([meters.total for meters in parts], axis=0)
+    total[:, LATENCY_MOST] = np.max([meters.total[:, LATENCY_MOST] for meters in parts], axis=0)
+    least = np.array([meters.total[:, LATENCY_LEAST] for meters in parts])
     total[:, LATENCY_LEAST] = np.where(least > 0, least, total[:, LATENCY_MOST]).min(axis=0)
-    digest = np.array([sum(int(meters.digest[0]) for meters in each) & MASK, sum(meters.digest[1] for meters in each)])
-    return each[0]._replace(
+    digest = np.array(
+        [sum(int(meters.digest[0]) for meters in parts) & MASK, sum(meters.digest[1] for meters in parts)]
+    )
+    return parts[0]._replace(
         total=total,
         digest=digest,
-        part=np.sum([meters.part for meters in each], axis=0),
-        late=np.sum([meters.late for meters in each], axis=0),
-        histogram=np.sum([meters.histogram for meters in each], axis=0),
-        lateness=np.sum([meters.lateness for meters in each], axis=0),
-        by_source=np.sum([meters.by_source for meters in each], axis=0),
+        part=np.sum([meters.part for meters in parts], axis=0),
+        late=np.sum([meters.late for meters in parts], axis=0),
+        histogram=np.sum([meters.histogram for meters in parts], axis=0),
+        lateness=np.sum([meters.lateness for meters in parts], axis=0),
+        by_source=np.sum([meters.by_source for meters in parts], axis=0),
     )
 
 
-def latency_at(bin_number: int) -> int:
+def bin_latency(bin_number: int) -> int:
     """Return the smallest latency of a histogram bin."""
-    return least_of(bin_number, FINE_BITS)
+    return bin_minimum(bin_number, FINE_BITS)
 
 
 @inner
@@ -292,10 +297,10 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
     who ^= (int(packet.bth) | int(origin.psn) << _BTH_BITS) * FACTORS[0]
     who ^= (born >> _LOW_BITS | cycle >> _LOW_BITS << _LOW_BITS) * FACTORS[2]
     low = born & _LOW | (cycle & _LOW) << _LOW_BITS
-    meters.digest[0] = (meters.digest[0] + mixed(who, low)) & MASK
+    meters.digest[0] = (meters.digest[0] + hash_pair(who, low)) & MASK
     meters.digest[1] += flits * hops
     if packet.bth & BECN == 0:
-        _count(meters, sl, born, flits, hops, source, target, cycle)
+        _count_statistics(meters, sl, born, flits, hops, source, target, cycle)
     if stream >= 0 and meters.window[FIRST] <= born and cycle < meters.window[END]:
         late = count_arrival(meters.connections, stream, target, cycle - born, cycle)
         if late >= 0:
@@ -319,7 +324,9 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
 
 
 @inner
-def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: int, target: int, cycle: int) -> None:
+def _count_statistics(
+    meters: Meters, sl: int, born: int, flits: int, hops: int, source: int, target: int, cycle: int
+) -> None:
     """Count a delivery for the statistics.
 
     A delivery after the window is stored in ``late``, in case the window is doubled.

@@ -9,38 +9,38 @@ from typing import Any
 
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import by_type, inner, kernel
-from vlane.golden.engine.pool import IN_USE, free
-from vlane.golden.links.remote_credit import came_free, fcp_period, lateness
-from vlane.golden.links.returns import begin_at_once, forget_coming, places_coming
+from vlane.golden.engine.pool import IN_USE, free_record
+from vlane.golden.links.remote_credit import count_freed_blocks, credit_lag, fcp_period
+from vlane.golden.links.returns import clear_immediate_returns, immediate_return_indices, schedule_immediate_return
 from vlane.golden.network.clock import MOVED, NOW
-from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
+from vlane.golden.network.injection import discard_all_waiting, inject, is_becn_effect, reuses_record
 from vlane.golden.network.meters import count_delivery, count_loss
 from vlane.golden.network.pacing import sweep
 from vlane.golden.network.parts import is_foreign, post_credit, post_packet
-from vlane.golden.network.replies import receive_part
+from vlane.golden.network.replies import count_received_packet
 from vlane.golden.network.state import Network
 from vlane.golden.switches.credit_starvation import (
+    NoStarvation,
     Starvation,
-    Unstarved,
-    crosses,
-    freed_in,
+    blocks_freed_in,
+    models_starvation,
+    note_crossing,
     note_grant,
     note_waiting,
-    return_held,
-    starves,
+    release_held_credit,
 )
-from vlane.golden.switches.inputs import ROUTED, bit_of, load_input, word_of
+from vlane.golden.switches.inputs import ROUTED, bit_of, prefetch_input, word_of
 from vlane.golden.switches.kinds import (
     allocate,
-    ask_on_arrival,
-    comes_free,
+    freed_by_grant,
+    has_single_arrival,
     list_waiting,
-    one_arrival,
-    receive,
+    receive_packet,
+    request_on_arrival,
     send_delay,
-    store,
+    store_in_centre,
 )
-from vlane.golden.switches.marking import note_queued, note_taken
+from vlane.golden.switches.marking import note_dequeued, note_queued
 from vlane.golden.switches.output_ports import (
     cycles_on_link,
     queue_packet,
@@ -60,18 +60,24 @@ from vlane.golden.switches.packets import (
     TO_OUTPUT,
     TO_SINK,
     Packets,
-    are_many,
     discard,
-    load_origin,
-    load_queues,
-    next_ahead,
+    exceed_cache,
+    pop_event,
+    prefetch_next,
+    prefetch_origin,
+    prefetch_queues,
     schedule,
-    take_due,
 )
 from vlane.golden.switches.port_sleep import fall_asleep, may_sleep, wake_up
-from vlane.golden.switches.port_visits import fcp_may_become_due, is_at_rest, list_free, load_heads, load_port
+from vlane.golden.switches.port_visits import (
+    fcp_may_become_due,
+    list_free,
+    may_skip_decision,
+    prefetch_heads,
+    prefetch_port,
+)
 from vlane.golden.topologies.wiring import NOWHERE, nic_of_end
-from vlane.golden.traffic.messages import are_few, is_message, message_of
+from vlane.golden.traffic.messages import is_message, may_run_out, message_of
 
 _BEFORE_ALLOCATION = (TO_INPUT, TO_SINK, TO_CENTRE)
 
@@ -80,74 +86,76 @@ _BEFORE_ALLOCATION = (TO_INPUT, TO_SINK, TO_CENTRE)
 
 
 @inner
-def _wake(net: Network, port: int) -> None:
-    inputs = net.switches.inputs
-    net.awake[word_of(inputs, port)] |= bit_of(inputs, port)
+def _wake_port(network: Network, port: int) -> None:
+    inputs = network.switches.inputs
+    network.awake[word_of(inputs, port)] |= bit_of(inputs, port)
 
 
 @inner
-def nic_end(net: Network, nic: int) -> int:
+def sending_port_of_nic(network: Network, nic: int) -> int:
     """Return the sending port of a NIC."""
-    return len(net.switches.inputs.port) + nic
+    return len(network.switches.inputs.port) + nic
 
 
 @inner
 def _return_credit(
-    net: Network, size: tuple[int, int], end: int, lane: int, cycle: int, since: int, ahead: int
+    network: Network, size: tuple[int, int], link_end: int, lane: int, cycle: int, start_cycle: int, flits_ahead: int
 ) -> None:
     """Free the space of ``size`` (flits, blocks) at a port flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
-    cable = net.wiring.cable[end]
+    cable = network.wiring.cable[link_end]
     credit_receiver = cable.credit_receiver
-    since += cable.credit_delay + lateness(net.out_ports.remote, credit_receiver)
-    if is_foreign(net.border, credit_receiver):
-        post_credit(net.border, credit_receiver, since, lane, size[0], size[1], ahead)
+    start_cycle += cable.credit_delay + credit_lag(network.out_ports.remote, credit_receiver)
+    if is_foreign(network.border, credit_receiver):
+        post_credit(network.border, credit_receiver, start_cycle, lane, size[0], size[1], flits_ahead)
         return
-    return_space(net.out_ports, credit_receiver, cycle, since, lane, size, ahead)
-    if credit_receiver == end:
-        _wake(net, credit_receiver)
+    return_space(network.out_ports, credit_receiver, cycle, start_cycle, lane, size, flits_ahead)
+    if credit_receiver == link_end:
+        _wake_port(network, credit_receiver)
 
 
-def take_waiting(net: Network, packets: Packets) -> None:
+def discard_waiting(network: Network, packets: Packets) -> None:
     """Generate, count and discard all packets due so far that never left the application queues."""
-    take_all_waiting(net.sources, net.wiring, net.meters, net.staged, int(net.clock[NOW]), packets)
+    discard_all_waiting(
+        network.sources, network.wiring, network.meters, network.staged, int(network.clock[NOW]), packets
+    )
 
 
 @inner
-def _apply_immediate_credits(net: Network, cycle: int) -> None:
+def _apply_immediate_credits(network: Network, cycle: int) -> None:
     """Apply the credits that arrive at once in this cycle.
 
     Wake ports that may have to send an FCP.
     """
-    returns, remote = net.out_ports.returns, net.out_ports.remote
-    for place in places_coming(returns, cycle):
+    returns, remote = network.out_ports.returns, network.out_ports.remote
+    for place in immediate_return_indices(returns, cycle):
         credit_return = returns.at_once[place]
-        came_free(remote, credit_return.end, credit_return.lane, credit_return.blocks)
-        net.out_ports.sleep[credit_return.end].until = 0
+        count_freed_blocks(remote, credit_return.end, credit_return.lane, credit_return.blocks)
+        network.out_ports.sleep[credit_return.end].until = 0
         if fcp_period(remote) != 0:
-            _wake(net, credit_return.end)
-    forget_coming(returns, cycle)
+            _wake_port(network, credit_return.end)
+    clear_immediate_returns(returns, cycle)
 
 
 @inner
-def _events(net: Network, packets: Packets, cycle: int) -> None:
+def _execute_events(network: Network, packets: Packets, cycle: int) -> None:
     """Execute the packet events of this cycle, except requests for a link, which follow the allocation."""
     for event in _BEFORE_ALLOCATION:
-        packet = take_due(packets, cycle, event)
-        near = ahead = packet if are_many(net.out_ports.queues) else NOBODY
+        packet = pop_event(packets, cycle, event)
+        near = ahead = packet if exceed_cache(network.out_ports.queues) else NOBODY
         for step in range(2 * AHEAD):
-            ahead = next_ahead(packets, ahead)
+            ahead = prefetch_next(packets, ahead)
             if step >= AHEAD:
-                near = _foresee(net, packets, near, event)
+                near = _prefetch_event(network, packets, near, event)
         while packet != NOBODY:
-            ahead = next_ahead(packets, ahead)
-            near = _foresee(net, packets, near, event)
+            ahead = prefetch_next(packets, ahead)
+            near = _prefetch_event(network, packets, near, event)
             following = packets.pool[packet].next
-            _handle_event(net, packets, packet, event, cycle)
+            _handle_event(network, packets, packet, event, cycle)
             packet = following
 
 
 @inner
-def _foresee(net: Network, packets: Packets, packet: int, event: int) -> int:
+def _prefetch_event(network: Network, packets: Packets, packet: int, event: int) -> int:
     """Prefetch the records this packet's event will use and return the next packet of the list.
 
     The packet itself is already cached.
@@ -156,259 +164,267 @@ def _foresee(net: Network, packets: Packets, packet: int, event: int) -> int:
         return NOBODY
     place = int(packets.pool[packet].place)
     if event == TO_INPUT:
-        load_input(net.switches.inputs, place, packets.pool[packet].dlid)
+        prefetch_input(network.switches.inputs, place, packets.pool[packet].dlid)
     elif event == TO_OUTPUT:
-        load_queues(net.out_ports.queues, place)
+        prefetch_queues(network.out_ports.queues, place)
     elif event == TO_SINK:
-        load_origin(packets, packet)
+        prefetch_origin(packets, packet)
     return int(packets.pool[packet].next)
 
 
 @inner
-def _handle_event(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
+def _handle_event(network: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
     place = int(packets.pool[packet].place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
-        if receive(net.switches, packets, place, packet, cycle):
-            ask_on_arrival(net.switches, net.out_ports, place, lane, cycle)
-        note_queued(net.out_ports.marking, net.switches.inputs, packets, place, lane, packet, cycle)
-        note_waiting(net.out_ports.starvation, place, lane, packets.pool[packet].blocks)
+        if receive_packet(network.switches, packets, place, packet, cycle):
+            request_on_arrival(network.switches, network.out_ports, place, lane, cycle)
+        note_queued(network.out_ports.marking, network.switches.inputs, packets, place, lane, packet, cycle)
+        note_waiting(network.out_ports.starvation, place, lane, packets.pool[packet].blocks)
     elif event == TO_CENTRE:
-        store(net.switches, packets, place, packet)
+        store_in_centre(network.switches, packets, place, packet)
     else:
-        _sink(net, packets, packet, place, cycle)
+        _deliver_head(network, packets, packet, place, cycle)
 
 
 @inner
-def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -> None:
+def _deliver_head(network: Network, packets: Packets, packet: int, location: int, cycle: int) -> None:
     """Deliver a head to a NIC or to a co-simulated port, or remove a dropped packet."""
     field, origin = packets.pool[packet], packets.origin[packet]
-    if place >= len(net.staged):
-        net.outside[place - len(net.staged)] = packet
+    if location >= len(network.staged):
+        network.outside[location - len(network.staged)] = packet
         return
-    if place >= 0:
-        if acts(net.pacing, packets, packet, place, cycle):
-            free(packets, packet)
+    if location >= 0:
+        if is_becn_effect(network.pacing, packets, packet, location, cycle):
+            free_record(packets, packet)
             return
-        origin.target = place
+        origin.target = location
         _return_credit(
-            net, (field.flits, field.blocks), nic_end(net, place), field.lane, cycle, cycle + RETURNED_BY_NIC, 0
+            network,
+            (field.flits, field.blocks),
+            sending_port_of_nic(network, location),
+            field.lane,
+            cycle,
+            cycle + RETURNED_BY_NIC,
+            0,
         )
-        count_delivery(net.meters, field, origin, cycle + field.flits - 1)
+        count_delivery(network.meters, field, origin, cycle + field.flits - 1)
         if is_message(origin.stream):
             number, received = message_of(origin.stream), cycle + field.flits - 1
-            receive_part(net.sources, net.meters.messages, packets.messages, number, received)
-        if causes_cnp(net.pacing, net, packets, packet, place, cycle):
+            count_received_packet(network.sources, network.meters.messages, packets.messages, number, received)
+        if reuses_record(network.pacing, network, packets, packet, location, cycle):
             return
     else:
-        count_loss(net.meters, field, origin, cycle)
+        count_loss(network.meters, field, origin, cycle)
         discard(packets, packet)
         return
-    free(packets, packet)
+    free_record(packets, packet)
 
 
 @inner
-def _switch(net: Network, packets: Packets, cycle: int) -> None:
+def _allocate_and_return_credits(network: Network, packets: Packets, cycle: int) -> None:
     """Run the allocation of all switches and start the return of credits for granted packets."""
-    count = allocate(net.switches, net.out_ports, packets, cycle, net.grants)
+    count = allocate(network.switches, network.out_ports, packets, cycle, network.grants)
     for index in range(count):
-        grant = net.grants[index]
+        grant = network.grants[index]
         port, packet, lane = grant.port, grant.packet, grant.lane
         if port >= 0:
-            note_taken(net.out_ports.marking, net.switches.inputs, packets, port, lane, packet, cycle)
+            note_dequeued(network.out_ports.marking, network.switches.inputs, packets, port, lane, packet, cycle)
             field = packets.pool[packet]
-            if starves(net.out_ports.starvation):
-                note_grant(net.out_ports.starvation, port, lane, field.blocks)
-                crosses(net.out_ports.starvation, port, lane, field, cycle + 1)
+            if models_starvation(network.out_ports.starvation):
+                note_grant(network.out_ports.starvation, port, lane, field.blocks)
+                note_crossing(network.out_ports.starvation, port, lane, field, cycle + 1)
                 continue
-            size = comes_free(net.switches, field)
+            size = freed_by_grant(network.switches, field)
             ahead = min(cycle - field.arrived, field.flits)  # a lead beyond the packet's flits has no effect
-            _return_credit(net, size, port, lane, cycle, cycle + RETURNED, ahead)
+            _return_credit(network, size, port, lane, cycle, cycle + RETURNED, ahead)
     if count:
-        net.clock[MOVED] = cycle
+        network.clock[MOVED] = cycle
 
 
 @inner
-def _hold_nothing(starvation: Unstarved, net: Network, cycle: int) -> None:
+def _no_held_credits(starvation: NoStarvation, network: Network, cycle: int) -> None:
     """Do nothing: credits return without delay."""
 
 
 @inner
-def _return_held(starvation: Starvation, net: Network, cycle: int) -> None:
-    returns = net.out_ports.returns
+def _return_held(starvation: Starvation, network: Network, cycle: int) -> None:
+    returns = network.out_ports.returns
     for port in range(len(starvation.port)):
-        freed = freed_in(starvation, returns, port, cycle)
-        lane, blocks = return_held(starvation, port, cycle, int(starvation.port[port].lane), freed, returns.speed)
+        freed = blocks_freed_in(starvation, returns, port, cycle)
+        lane, blocks = release_held_credit(
+            starvation, port, cycle, int(starvation.port[port].lane), freed, returns.speed
+        )
         if blocks != 0:
-            cable = net.wiring.cable[port]
-            begin_at_once(returns, int(cable.credit_receiver), cycle + 1 + cable.credit_delay, lane, blocks)
-            net.clock[MOVED] = cycle
+            cable = network.wiring.cable[port]
+            schedule_immediate_return(returns, int(cable.credit_receiver), cycle + 1 + cable.credit_delay, lane, blocks)
+            network.clock[MOVED] = cycle
 
 
-@by_type({Unstarved: _hold_nothing, Starvation: _return_held})
-def _return_credits(starvation: Any, net: Network, cycle: int) -> None:
+@by_type({NoStarvation: _no_held_credits, Starvation: _return_held})
+def _return_credits(starvation: Any, network: Network, cycle: int) -> None:
     """Return the credits of inputs with credit starvation that are due in a cycle (IBS-K2 to IBS-K5)."""
 
 
 @inner
-def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
+def schedule_arrival(network: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
     """Schedule the arrival of a packet's head at the far end of the cable (NET-5).
 
     The flits follow at one per cycle. ``cycle`` is the cycle in which the packet starts. On a slower cable it is
     later, by as many cycles as the far end must wait to receive the packet at one flit per cycle.
     """
-    cable = net.wiring.cable[port]
+    cable = network.wiring.cable[port]
     far = int(cable.far)
-    if far >= 0 and is_foreign(net.border, far):
+    if far >= 0 and is_foreign(network.border, far):
         packets.regs[IN_USE] -= 1
-        post_packet(net.border, packet, cycle + cable.flight + ROUTED, far)
+        post_packet(network.border, packet, cycle + cable.flight + ROUTED, far)
         return
     event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, nic_of_end(far), 0)
     schedule(packets, packet, cycle + cable.flight + after, event, place)
 
 
 @inner
-def _is_awake(net: Network, port: int) -> bool:
-    inputs = net.switches.inputs
-    return net.awake[word_of(inputs, port)] & bit_of(inputs, port) != 0
+def _is_awake(network: Network, port: int) -> bool:
+    inputs = network.switches.inputs
+    return network.awake[word_of(inputs, port)] & bit_of(inputs, port) != 0
 
 
 @inner
-def _request_links(net: Network, packets: Packets, count: int, cycle: int) -> int:
+def _request_links(network: Network, packets: Packets, port_count: int, cycle: int) -> int:
     """Execute the link requests of a cycle and return the length of the list of ports to visit.
 
     A packet that reaches an idle port starts at once or waits; the port needs no other visit in this cycle. Other
     packets are queued, and their ports join the list.
     """
-    out_ports = net.out_ports
-    at_once = starts_on_arrival(out_ports) and one_arrival(net.switches)
-    packet = take_due(packets, cycle, TO_OUTPUT)
-    near = ahead = packet if are_many(out_ports.queues) else NOBODY
+    out_ports = network.out_ports
+    at_once = starts_on_arrival(out_ports) and has_single_arrival(network.switches)
+    packet = pop_event(packets, cycle, TO_OUTPUT)
+    near = ahead = packet if exceed_cache(out_ports.queues) else NOBODY
     for step in range(2 * AHEAD):
-        ahead = next_ahead(packets, ahead)
+        ahead = prefetch_next(packets, ahead)
         if step >= AHEAD:
-            near = _foresee(net, packets, near, TO_OUTPUT)
+            near = _prefetch_event(network, packets, near, TO_OUTPUT)
     while packet != NOBODY:
-        ahead = next_ahead(packets, ahead)
-        near = _foresee(net, packets, near, TO_OUTPUT)
+        ahead = prefetch_next(packets, ahead)
+        near = _prefetch_event(network, packets, near, TO_OUTPUT)
         following = packets.pool[packet].next
         port = int(packets.pool[packet].place)
-        is_idle = not _is_awake(net, port)
+        is_idle = not _is_awake(network, port)
         is_decided = at_once and is_idle and out_ports.free_from[port] <= cycle
         if is_decided and start_unqueued(out_ports, packets, port, packet, cycle):
-            _leave(net, packets, port, packet, cycle)
-            if not is_at_rest(out_ports, port):
-                _wake(net, port)
+            _send_to_far_end(network, packets, port, packet, cycle)
+            if not may_skip_decision(out_ports, port):
+                _wake_port(network, port)
         else:
             queue_packet(out_ports, packets, port, packets.pool[packet].lane, packet, cycle)
             out_ports.sleep[port].until = 0
-            _wake(net, port)
+            _wake_port(network, port)
             if is_idle and not is_decided:
-                net.busy[count] = port
-                count += 1
+                network.busy[port_count] = port
+                port_count += 1
         packet = following
-    return count
+    return port_count
 
 
 @inner
-def _leave(net: Network, packets: Packets, port: int, packet: int, cycle: int) -> None:
+def _send_to_far_end(network: Network, packets: Packets, port: int, packet: int, cycle: int) -> None:
     """Send a started packet to the far end of its cable."""
-    out_ports = net.out_ports
-    net.clock[MOVED] = cycle
+    out_ports = network.out_ports
+    network.clock[MOVED] = cycle
     packets.pool[packet].lane = out_ports.sending[port].lane
     flits = packets.pool[packet].flits
-    late = send_delay(net.switches) if port < len(net.switches.inputs.port) else 0
-    depart(net, packets, packet, port, cycle + cycles_on_link(out_ports, port, flits) - flits + late)
+    late = send_delay(network.switches) if port < len(network.switches.inputs.port) else 0
+    schedule_arrival(network, packets, packet, port, cycle + cycles_on_link(out_ports, port, flits) - flits + late)
 
 
 @inner
-def _send(net: Network, packets: Packets, cycle: int) -> None:
+def _run_egress(network: Network, packets: Packets, cycle: int) -> None:
     """Execute the link requests of a cycle and run the egress schedulers of the awake ports."""
-    out_ports, inputs = net.out_ports, net.switches.inputs
-    count = list_members(net.awake, inputs.word_bits, net.busy)
-    count = _request_links(net, packets, count, cycle)
-    count = list_free(out_ports, net.busy, count, cycle)
-    last = count - 2 * AHEAD if are_many(out_ports.queues) else 0
-    sleeps = may_sleep(out_ports) and len(net.outside) == 0
+    out_ports, inputs = network.out_ports, network.switches.inputs
+    count = list_members(network.awake, inputs.word_bits, network.busy)
+    count = _request_links(network, packets, count, cycle)
+    count = list_free(out_ports, network.busy, count, cycle)
+    last = count - 2 * AHEAD if exceed_cache(out_ports.queues) else 0
+    sleeps = may_sleep(out_ports) and len(network.outside) == 0
     for index in range(count):
         if index < last:
-            load_port(out_ports, net.busy[index + 2 * AHEAD])
-            load_heads(out_ports, packets, net.busy[index + AHEAD])
-        port = net.busy[index]
-        cable = net.wiring.cable[port]
+            prefetch_port(out_ports, network.busy[index + 2 * AHEAD])
+            prefetch_heads(out_ports, packets, network.busy[index + AHEAD])
+        port = network.busy[index]
+        cable = network.wiring.cable[port]
         wake_up(out_ports, port, cycle)
         sends_fcp = send_due_fcp(out_ports, port, cable.peer, cycle, cable.flight)
         is_free = not sends_fcp and out_ports.free_from[port] <= cycle
         packet = start_packet(out_ports, packets, port, cycle, is_free)
-        if is_free and is_at_rest(out_ports, port) and not fcp_may_become_due(out_ports, port, cycle):
-            net.awake[word_of(inputs, port)] &= ~bit_of(inputs, port)
+        if is_free and may_skip_decision(out_ports, port) and not fcp_may_become_due(out_ports, port, cycle):
+            network.awake[word_of(inputs, port)] &= ~bit_of(inputs, port)
         if packet != NOBODY:
-            _leave(net, packets, port, packet, cycle)
+            _send_to_far_end(network, packets, port, packet, cycle)
         elif sleeps and is_free:
             fall_asleep(out_ports, port, cycle)
 
 
 @inner
-def _wake_all(net: Network) -> None:
+def _wake_cabled_ports(network: Network) -> None:
     """Wake every cabled port."""
-    for end in range(len(net.wiring.cable)):
-        if net.wiring.cable[end].peer != NOWHERE:
-            _wake(net, end)
+    for end in range(len(network.wiring.cable)):
+        if network.wiring.cable[end].peer != NOWHERE:
+            _wake_port(network, end)
 
 
 @inner
-def wake_all_up(net: Network) -> None:
+def wake_all_ports(network: Network) -> None:
     """Wake the sleeping ports of this part, so that all counts are up to date."""
-    for end in range(len(net.wiring.cable)):
-        if not is_foreign(net.border, end):
-            wake_up(net.out_ports, end, net.clock[NOW])
+    for end in range(len(network.wiring.cable)):
+        if not is_foreign(network.border, end):
+            wake_up(network.out_ports, end, network.clock[NOW])
 
 
 @inner
-def why_not(net: Network, packets: Packets, end: int) -> int:
+def stop_reason(network: Network, packets: Packets, end_cycle: int) -> int:
     """Return why the next cycle cannot run, or -1 if it can."""
-    if net.clock[NOW] >= end:
+    if network.clock[NOW] >= end_cycle:
         return DONE
-    if len(packets.pool) - packets.regs[IN_USE] < net.staged.size:
+    if len(packets.pool) - packets.regs[IN_USE] < network.staged.size:
         return POOL_EMPTY
-    if net.sources.mtu != 0 and are_few(packets.messages, net.staged.size):
+    if network.sources.mtu != 0 and may_run_out(packets.messages, network.staged.size):
         return POOL_EMPTY
-    if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < len(net.staged):
+    if len(network.meters.trace) > 0 and len(network.meters.trace) - network.meters.traced[0] < len(network.staged):
         return TRACE_FULL
-    if packets.regs[IN_USE] != 0 and net.clock[NOW] - 1 - net.clock[MOVED] > net.patience:
+    if packets.regs[IN_USE] != 0 and network.clock[NOW] - 1 - network.clock[MOVED] > network.patience:
         return STUCK
     return -1
 
 
 @inner
-def run_cycle(net: Network, packets: Packets) -> None:
+def run_cycle(network: Network, packets: Packets) -> None:
     """Run a cycle."""
-    cycle, period = net.clock[NOW], fcp_period(net.out_ports.remote)
+    cycle, period = network.clock[NOW], fcp_period(network.out_ports.remote)
     if period != 0 and cycle % period == 0:
-        _wake_all(net)
-    _apply_immediate_credits(net, cycle)
-    _return_credits(net.out_ports.starvation, net, cycle)
-    list_waiting(net.switches)
-    _events(net, packets, cycle)
-    _switch(net, packets, cycle)
-    sweep(net.pacing, cycle - 1)
-    for nic in range(len(net.staged)):
-        inject(net.pacing, net, packets, nic, nic_end(net, nic), cycle)
-    _send(net, packets, cycle)
+        _wake_cabled_ports(network)
+    _apply_immediate_credits(network, cycle)
+    _return_credits(network.out_ports.starvation, network, cycle)
+    list_waiting(network.switches)
+    _execute_events(network, packets, cycle)
+    _allocate_and_return_credits(network, packets, cycle)
+    sweep(network.pacing, cycle - 1)
+    for nic in range(len(network.staged)):
+        inject(network.pacing, network, packets, nic, sending_port_of_nic(network, nic), cycle)
+    _run_egress(network, packets, cycle)
     if packets.regs[IN_USE] == 0:
-        net.clock[MOVED] = cycle
-    net.clock[NOW] = cycle + 1
+        network.clock[MOVED] = cycle
+    network.clock[NOW] = cycle + 1
 
 
 @kernel
-def run(net: Network, packets: Packets, end: int) -> int:
-    """Run up to cycle ``end`` and return the reason for stopping.
+def run(network: Network, packets: Packets, end_cycle: int) -> int:
+    """Run up to cycle ``end_cycle`` and return the reason for stopping.
 
     Except after ``STUCK``, the run can be resumed.
     """
-    reason = why_not(net, packets, end)
+    reason = stop_reason(network, packets, end_cycle)
     while reason < 0:
-        run_cycle(net, packets)
-        reason = why_not(net, packets, end)
-    wake_all_up(net)
+        run_cycle(network, packets)
+        reason = stop_reason(network, packets, end_cycle)
+    wake_all_ports(network)
     return reason

@@ -18,15 +18,15 @@ from vlane.golden.congestion.sources import (
     PORT_MODE,
     TRIGGER,
     Sources,
-    answer,
-    find,
-    gap_of,
+    find_entry,
+    injection_gap,
     is_held,
+    may_inject,
     receive_becn,
-    visit,
+    visit_entry,
 )
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.switches.packets import NOBODY, Packets, Queues, discard, new_queues, pop, push
+from vlane.golden.switches.packets import NOBODY, Packets, Queues, discard, new_queues, pop_packet, push_packet
 from vlane.packets.bth import PSN_MODULUS
 from vlane.tables.sl2vl import SL_COUNT
 
@@ -63,7 +63,7 @@ class PacedNIC:
     not_before: Int64
 
 
-class Waiting:
+class HeldPackets:
     """Held packets of a class at a NIC.
 
     The first packets of all held flows form a list; each heads a list of the other packets of its flow.
@@ -113,7 +113,7 @@ class Pacing(NamedTuple):
     sources: Sources
     nic: Records[PacedNIC]
     cnps: Queues
-    waiting: Records[Waiting]
+    waiting: Records[HeldPackets]
     most: int
     interval: int
     last_cnp: NDArray[np.int64]
@@ -139,7 +139,7 @@ def new_pacing(
         Distinct SLs of the traffic.
     """
     nics = len(sources.flow)
-    nic, waiting = new_records(PacedNIC, nics), new_records(Waiting, nics, classes)
+    nic, waiting = new_records(PacedNIC, nics), new_records(HeldPackets, nics, classes)
     waiting["first"] = NOBODY
     nic["becn_cycle"] = -1
     sides = (nics, nics, SL_COUNT) if interval else (0, 0, 0)
@@ -168,8 +168,8 @@ def next_flow(packets: Packets, head: int) -> int:
 
 
 @inner
-def _set_next_flow(packets: Packets, head: int, following: int) -> None:
-    packets.pool[head].arrived = following
+def _set_next_flow(packets: Packets, head: int, next_head: int) -> None:
+    packets.pool[head].arrived = next_head
 
 
 @inner
@@ -187,9 +187,9 @@ def _set_last_of_flow(packets: Packets, head: int, last: int) -> None:
 
 
 @inner
-def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int) -> int:
+def held_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, packet: int) -> int:
     """Return the first held packet of a class that belongs to the flow of ``packet``, or ``NOBODY``."""
-    field, head = packets.pool[packet], int(pacing.waiting[nic, number].first)
+    field, head = packets.pool[packet], int(pacing.waiting[nic, queue].first)
     while head != NOBODY:
         other = packets.pool[head]
         if other.sl == field.sl and _flow_dlid(pacing, nic, other.dlid) == _flow_dlid(pacing, nic, field.dlid):
@@ -203,7 +203,7 @@ def is_flow_held(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle:
     """Return whether the flow of a packet, or the port, may not inject in a cycle (CCS-3, NCC-17)."""
     if pacing.port_blocks != 0:
         return cycle < pacing.nic[nic].not_before
-    place = place_of_flow(pacing, packets, nic, packet)
+    place = flow_entry(pacing, packets, nic, packet)
     return place != UNKNOWN and is_held(pacing.sources.flow[nic, place], cycle)
 
 
@@ -212,19 +212,19 @@ def note_injected(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle
     """Update the flow's or port's not-before for a packet injected in a cycle (CCS-2, NCC-17)."""
     sources, blocks = pacing.sources, packets.pool[packet].blocks
     if pacing.port_blocks == 0:
-        answer(sources, nic, place_of_flow(pacing, packets, nic, packet), blocks, cycle)
+        may_inject(sources, nic, flow_entry(pacing, packets, nic, packet), blocks, cycle)
     elif sources.sweep[nic].taken != 0:
         largest = 0
         for place in range(sources.flow.shape[1]):
             entry = sources.flow[nic, place]
             if entry.known != 0:
                 largest = max(largest, entry.ccti)
-        gap = gap_of(sources, nic, largest, pacing.port_blocks)
+        gap = injection_gap(sources, nic, largest, pacing.port_blocks)
         pacing.nic[nic].not_before = cycle + max(blocks + gap, SHORTEST_GAP)
 
 
 @inner
-def number_packet(pacing: Pacing, packets: Packets, nic: int, packet: int) -> None:
+def assign_psn(pacing: Pacing, packets: Packets, nic: int, packet: int) -> None:
     """Assign the next sequence number of its source, DLID and SL to a packet (NCC-18)."""
     field = packets.pool[packet]
     row = pacing.psn[nic, pacing.psn_row[field.sl]]
@@ -233,19 +233,19 @@ def number_packet(pacing: Pacing, packets: Packets, nic: int, packet: int) -> No
 
 
 @inner
-def place_of_flow(pacing: Pacing, packets: Packets, nic: int, packet: int) -> int:
+def flow_entry(pacing: Pacing, packets: Packets, nic: int, packet: int) -> int:
     """Return the table entry of a packet's flow, or ``sources.NOBODY`` if the flow has none."""
     field = packets.pool[packet]
-    return find(pacing.sources, nic, _flow_dlid(pacing, nic, field.dlid), field.sl)
+    return find_entry(pacing.sources, nic, _flow_dlid(pacing, nic, field.dlid), field.sl)
 
 
 @inner
-def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, head: int) -> None:
+def hold_packet(pacing: Pacing, packets: Packets, nic: int, queue: int, packet: int, head: int) -> None:
     """Hold a packet (NCC-11).
 
     The packet joins the flow whose first packet is ``head``, or starts a new flow if ``head`` is ``NOBODY``.
     """
-    waiting_state = pacing.waiting[nic, number]
+    waiting_state = pacing.waiting[nic, queue]
     waiting_state.packets += 1
     pacing.counts[nic, HELD] += 1
     packets.pool[packet].next = NOBODY
@@ -254,12 +254,12 @@ def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, h
         _set_last_of_flow(packets, head, packet)
     else:
         _set_last_of_flow(packets, packet, packet)
-        _append(pacing, packets, nic, number, packet)
+        _append_flow_head(pacing, packets, nic, queue, packet)
 
 
 @inner
-def _append(pacing: Pacing, packets: Packets, nic: int, number: int, head: int) -> None:
-    waiting_state = pacing.waiting[nic, number]
+def _append_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, head: int) -> None:
+    waiting_state = pacing.waiting[nic, queue]
     _set_next_flow(packets, head, NOBODY)
     if waiting_state.first == NOBODY:
         waiting_state.first = head
@@ -269,38 +269,38 @@ def _append(pacing: Pacing, packets: Packets, nic: int, number: int, head: int) 
 
 
 @inner
-def first_to_go(pacing: Pacing, packets: Packets, nic: int, number: int, cycle: int) -> tuple[int, int]:
+def injectable_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, cycle: int) -> tuple[int, int]:
     """Return the first flow head that may be injected in a cycle, and its predecessor in the list."""
-    before, head = NOBODY, int(pacing.waiting[nic, number].first)
+    before, head = NOBODY, int(pacing.waiting[nic, queue].first)
     while head != NOBODY and is_flow_held(pacing, packets, nic, head, cycle):
         before, head = head, next_flow(packets, head)
     return head, before
 
 
 @inner
-def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, before: int) -> None:
-    """Remove a flow head, whose predecessor is ``before``.
+def remove_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, head: int, predecessor: int) -> None:
+    """Remove a flow head, whose predecessor is ``predecessor``.
 
     Move the flow's next packet to the end of the list.
     """
-    waiting_state = pacing.waiting[nic, number]
+    waiting_state = pacing.waiting[nic, queue]
     following, behind, last = (next_flow(packets, head), int(packets.pool[head].next), last_of_flow(packets, head))
-    if before == NOBODY:
+    if predecessor == NOBODY:
         waiting_state.first = following
     else:
-        _set_next_flow(packets, before, following)
+        _set_next_flow(packets, predecessor, following)
     if waiting_state.last == head:
-        waiting_state.last = before
+        waiting_state.last = predecessor
     waiting_state.packets -= 1
     if behind != NOBODY:
         _set_last_of_flow(packets, behind, last)
-        _append(pacing, packets, nic, number, behind)
+        _append_flow_head(pacing, packets, nic, queue, behind)
 
 
 @inner
-def forget_waiting(pacing: Pacing, packets: Packets, nic: int, number: int) -> None:
+def discard_held_packets(pacing: Pacing, packets: Packets, nic: int, queue: int) -> None:
     """Discard the held packets of a class that has ended."""
-    waiting_state = pacing.waiting[nic, number]
+    waiting_state = pacing.waiting[nic, queue]
     head = int(waiting_state.first)
     while head != NOBODY:
         packet, head = head, next_flow(packets, head)
@@ -324,7 +324,7 @@ def queue_cnp(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: in
         if cycle < pacing.last_cnp[nic, source, sl] + pacing.interval:
             return False
         pacing.last_cnp[nic, source, sl] = cycle
-    push(packets, pacing.cnps, nic, 0, packet)
+    push_packet(packets, pacing.cnps, nic, 0, packet)
     return True
 
 
@@ -336,14 +336,14 @@ def first_cnp(pacing: Pacing, packets: Packets, nic: int, cycle: int) -> int:
 
 
 @inner
-def take_cnp(pacing: Pacing, packets: Packets, nic: int) -> None:
+def pop_cnp(pacing: Pacing, packets: Packets, nic: int) -> None:
     """Remove the first CNP from its queue and count it as sent."""
-    pop(packets, pacing.cnps, nic, 0)
+    pop_packet(packets, pacing.cnps, nic, 0)
     pacing.counts[nic, CNPS] += 1
 
 
 @inner
-def take_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
+def apply_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
     """Apply a BECN for a flow in a cycle, after the cycle's injections (NCC-9)."""
     place, before = receive_becn(pacing.sources, nic, _flow_dlid(pacing, nic, dlid), sl, cycle)
     pacing.nic[nic].becn_cycle = cycle
@@ -366,7 +366,7 @@ def _sweep(pacing: Pacing, cycle: int) -> None:
             continue
         sweep_state = pacing.sources.sweep[nic]
         if sweep_state.taken != 0:
-            visit(pacing.sources, nic, sweep_state.next, cycle)
+            visit_entry(pacing.sources, nic, sweep_state.next, cycle)
         sweep_state.next = sweep_state.next + 1 if sweep_state.next < last else 0
 
 

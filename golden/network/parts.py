@@ -17,7 +17,7 @@ from vlane.golden.compiler.records import Int32, Int64, Records
 from vlane.golden.engine.kernel import by_type, inner
 
 
-class Alone(NamedTuple):
+class UndividedNetwork(NamedTuple):
     """Border of an undivided network.
 
     Parameters
@@ -29,7 +29,7 @@ class Alone(NamedTuple):
     number: int = 0
 
 
-class PacketLetter:
+class PacketMail:
     """A packet sent to another part. The packet pool is common, so its number suffices.
 
     Parameters
@@ -47,10 +47,10 @@ class PacketLetter:
     place: Int32
 
 
-class CreditLetter:
+class CreditMail:
     """Credits for a sender in another part.
 
-    The fields are the arguments of ``returns.begin``.
+    The fields are the arguments of ``returns.begin_packet_return``.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class Part(NamedTuple):
     window: int
     nics: int
     owner: NDArray[np.uint8]
-    packets: Records[PacketLetter]
-    credits: Records[CreditLetter]
+    packets: Records[PacketMail]
+    credits: Records[CreditMail]
     letters: NDArray[np.int64]
     published: NDArray[np.int64]
     barrier: NDArray[np.int64]
@@ -120,59 +120,65 @@ TURN, OWNED, LAST_MOVED, HAD_PACKETS = range(4)
 
 
 @inner
-def _never(border: Alone, end: int) -> bool:  # noqa: ARG001 - one signature for all types
+def _no_foreign_port(partition: UndividedNetwork, link_end: int) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _has_another(border: Part, end: int) -> bool:
-    return border.owner[end] != border.number
+def _is_in_other_part(partition: Part, link_end: int) -> bool:
+    return partition.owner[link_end] != partition.number
 
 
-@by_type({Alone: _never, Part: _has_another})
-def is_foreign(border: Any, end: int) -> bool:
+@by_type({UndividedNetwork: _no_foreign_port, Part: _is_in_other_part})
+def is_foreign(partition: Any, link_end: int) -> bool:
     """Return whether a port belongs to another part."""
 
 
 @inner
-def box_of(border: Part, turn: int, writer: int, reader: int) -> int:
+def mailbox_index(partition: Part, turn: int, writer: int, reader: int) -> int:
     """Return the number of a mailbox."""
-    return (turn * border.parts + writer) * border.parts + reader
+    return (turn * partition.parts + writer) * partition.parts + reader
 
 
 @inner
-def _no_packet(border: Alone, packet: int, cycle: int, place: int) -> None:
+def _no_packet(partition: UndividedNetwork, packet: int, cycle: int, location: int) -> None:
     """Do nothing: the network is not divided."""
 
 
 @inner
-def _post_packet(border: Part, packet: int, cycle: int, place: int) -> None:
-    box = box_of(border, border.part_state[TURN], border.number, border.owner[place])
-    letter = border.packets[box, border.letters[box, OF_PACKETS]]
-    letter.packet, letter.cycle, letter.place = packet, cycle, place
-    border.letters[box, OF_PACKETS] += 1
-    border.part_state[OWNED] -= 1
+def _post_packet(partition: Part, packet: int, cycle: int, location: int) -> None:
+    box = mailbox_index(partition, partition.part_state[TURN], partition.number, partition.owner[location])
+    letter = partition.packets[box, partition.letters[box, OF_PACKETS]]
+    letter.packet, letter.cycle, letter.place = packet, cycle, location
+    partition.letters[box, OF_PACKETS] += 1
+    partition.part_state[OWNED] -= 1
 
 
-@by_type({Alone: _no_packet, Part: _post_packet})
-def post_packet(border: Any, packet: int, cycle: int, place: int) -> None:
+@by_type({UndividedNetwork: _no_packet, Part: _post_packet})
+def post_packet(partition: Any, packet: int, cycle: int, location: int) -> None:
     """Send a packet to another part, where it takes part in allocation from a cycle on."""
 
 
 @inner
-def _no_credit(border: Alone, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
+def _no_credit(
+    partition: UndividedNetwork, link_end: int, start_cycle: int, lane: int, flits: int, blocks: int, flits_ahead: int
+) -> None:
     """Do nothing: the network is not divided."""
 
 
 @inner
-def _post_credit(border: Part, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
-    box = box_of(border, border.part_state[TURN], border.number, border.owner[end])
-    letter = border.credits[box, border.letters[box, OF_CREDITS]]
-    letter.end, letter.since, letter.lane = end, since, lane
-    letter.flits, letter.blocks, letter.ahead = flits, blocks, ahead
-    border.letters[box, OF_CREDITS] += 1
+def _post_credit(
+    partition: Part, link_end: int, start_cycle: int, lane: int, flits: int, blocks: int, flits_ahead: int
+) -> None:
+    box = mailbox_index(partition, partition.part_state[TURN], partition.number, partition.owner[link_end])
+    letter = partition.credits[box, partition.letters[box, OF_CREDITS]]
+    letter.end, letter.since, letter.lane = link_end, start_cycle, lane
+    letter.flits, letter.blocks, letter.ahead = flits, blocks, flits_ahead
+    partition.letters[box, OF_CREDITS] += 1
 
 
-@by_type({Alone: _no_credit, Part: _post_credit})
-def post_credit(border: Any, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
+@by_type({UndividedNetwork: _no_credit, Part: _post_credit})
+def post_credit(
+    partition: Any, link_end: int, start_cycle: int, lane: int, flits: int, blocks: int, flits_ahead: int
+) -> None:
     """Send credits to another part, to be returned flit by flit from a cycle on."""

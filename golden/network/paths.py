@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.meters import END
 from vlane.golden.network.pacing import Pacing
 from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import DROPPED, Inputs, local_port, switch_of
 from vlane.golden.switches.kinds import Switches, buffer_between, central_buffers, channels_of, route, table_row
-from vlane.golden.switches.trunk_members import choice_of, choices_of
+from vlane.golden.switches.trunk_members import member_count, member_port
 from vlane.golden.topologies.wiring import Wiring, nic_of_end
 from vlane.golden.traffic.classes import PATH_SL
 from vlane.golden.traffic.senders import Senders, mark_senders, senders_of
@@ -44,7 +44,7 @@ class Paths(NamedTuple):
     carried: NDArray[np.int16]
 
 
-class _Notes(NamedTuple):
+class _Scratch(NamedTuple):
     """Scratch of the traversal of one SL.
 
     Parameters
@@ -71,42 +71,42 @@ class _Notes(NamedTuple):
     any_sends: NDArray[np.bool_]
 
 
-def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.int16]) -> Paths:
+def follow_paths(network: Network, sls: NDArray[np.int64], path_sl: NDArray[np.int16]) -> Paths:
     """Follow the paths from every NIC to every LID, on each given SL and on the SLs of the path-SL table.
 
     ``waits`` and ``lost`` include paths without traffic.
     """
-    found, lanes = _nothing(net), net.switches.inputs.queues.queue.shape[1]
-    end, anyone = int(net.meters.window[END]), np.zeros((0, 0), np.int16)
-    replies = isinstance(net.pacing, Pacing)
+    found, lanes = _no_paths(network), network.switches.inputs.queues.queue.shape[1]
+    end, anyone = int(network.meters.window[END]), np.zeros((0, 0), np.int16)
+    replies = isinstance(network.pacing, Pacing)
     alike: dict[bytes, list[tuple[int, list[int]]]] = {}
     for sl in sls.tolist():
-        key, order = _column(net, sl)
-        for part in senders_of(net.sources, sl, end, replies=replies):
+        key, order = _table_key(network, sl)
+        for part in senders_of(network.sources, sl, end, replies=replies):
             key += hashlib.sha256(np.asarray(part).tobytes()).digest()
         alike.setdefault(key, []).append((sl, order))
     for members in alike.values():
         sl, first = members[0]
-        one = _followed(net, sl, senders_of(net.sources, sl, end, replies=replies), anyone)
+        one = _paths_of_sl(network, sl, senders_of(network.sources, sl, end, replies=replies), anyone)
         for member, order in members:
             renamed = np.arange(lanes)
             renamed[first] = order
-            _add(one, found, renamed, member)
+            _merge_paths(one, found, renamed, member)
     for sl in np.unique(path_sl).tolist():
-        senders = senders_of(net.sources, PATH_SL, end, replies=replies)
-        _add(_followed(net, sl, senders, path_sl), found, np.arange(lanes), sl)
+        senders = senders_of(network.sources, PATH_SL, end, replies=replies)
+        _merge_paths(_paths_of_sl(network, sl, senders, path_sl), found, np.arange(lanes), sl)
     return found
 
 
-def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.int16]) -> Paths:
-    """Return the paths on an SL, restricted to the pairs that use the SL if ``only`` is not empty."""
-    paths, inputs, nics = _nothing(net), net.switches.inputs, len(net.staged)
-    lanes, ends, every = inputs.queues.queue.shape[1], len(net.wiring.cable), np.arange(nics)
-    alike = every if only.size else _alike(net, sl)
+def _paths_of_sl(network: Network, sl: int, senders: Senders, selected_switches: NDArray[np.int16]) -> Paths:
+    """Return the paths on an SL, restricted to the pairs that use the SL if ``selected_switches`` is not empty."""
+    paths, inputs, nics = _no_paths(network), network.switches.inputs, len(network.staged)
+    lanes, ends, every = inputs.queues.queue.shape[1], len(network.wiring.cable), np.arange(nics)
+    alike = every if selected_switches.size else _representatives(network, sl)
     any_sends, notes = (
         np.zeros(nics, np.bool_),
-        _Notes(
-            np.zeros((ends * lanes, channels_of(net.switches)), np.int32),
+        _Scratch(
+            np.zeros((ends * lanes, channels_of(network.switches)), np.int32),
             np.zeros((len(inputs.drops) + 1, 2), np.int64),
             alike,
             np.bincount(alike, minlength=nics),
@@ -114,31 +114,37 @@ def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.int16]) 
             np.zeros(nics, np.bool_),
         ),
     )
-    _follow(net.switches, net.wiring, net.sources.lids, senders, paths, notes, any_sends, sl, only)
-    lane = net.wiring.nic_vl[:, sl].astype(np.int64)
+    _follow_all(
+        network.switches, network.wiring, network.sources.lids, senders, paths, notes, any_sends, sl, selected_switches
+    )
+    lane = network.wiring.nic_vl[:, sl].astype(np.int64)
     at, there = (len(inputs.port) + every) * lanes + lane, lane < lanes
     paths.waits[at[there]] = paths.waits[at[alike[there]]]
     paths.carried[at[any_sends & there]] = sl
     return paths
 
 
-def _alike(net: Network, sl: int) -> NDArray[np.int64]:
+def _representatives(network: Network, sl: int) -> NDArray[np.int64]:
     """Return for each NIC the first NIC at the same switch with equal tables for an SL."""
-    inputs, first = net.switches.inputs, len(net.switches.inputs.port)
-    far = net.wiring.cable["far"][first : first + len(net.staged)]
-    starts = np.stack([net.wiring.nic_vl[:, sl], net.wiring.nic_channel[:, sl]], axis=1)
+    inputs, first = network.switches.inputs, len(network.switches.inputs.port)
+    far = network.wiring.cable["far"][first : first + len(network.staged)]
+    starts = np.stack([network.wiring.nic_vl[:, sl], network.wiring.nic_channel[:, sl]], axis=1)
     found: dict[tuple[int, bytes, bytes], int] = {}
     alike = np.zeros(len(far), np.int64)
     for nic, port in enumerate(far.tolist()):
         switch = port >> inputs.port_bits
-        key = (switch, starts[nic].tobytes(), table_row(net.switches, switch, port - (switch << inputs.port_bits), sl))
+        key = (
+            switch,
+            starts[nic].tobytes(),
+            table_row(network.switches, switch, port - (switch << inputs.port_bits), sl),
+        )
         alike[nic] = found.setdefault(key, nic)
     return alike
 
 
-def _nothing(net: Network) -> Paths:
-    inputs, mports = net.switches.inputs, central_buffers(net.switches)
-    lanes, ends = inputs.queues.queue.shape[1], len(net.wiring.cable)
+def _no_paths(network: Network) -> Paths:
+    inputs, mports = network.switches.inputs, central_buffers(network.switches)
+    lanes, ends = inputs.queues.queue.shape[1], len(network.wiring.cable)
     places = (1 << inputs.port_bits) + mports
     return Paths(
         np.zeros(((ends + mports * len(inputs.drops)) * lanes, -(-places * lanes // 8)), np.uint8),
@@ -147,11 +153,11 @@ def _nothing(net: Network) -> Paths:
     )
 
 
-def _column(net: Network, sl: int) -> tuple[bytes, list[int]]:
+def _table_key(network: Network, sl: int) -> tuple[bytes, list[int]]:
     """Return a key of an SL's tables that ignores the numbering of lanes, and the lanes in canonical order."""
-    lanes = net.switches.inputs.queues.queue.shape[1]
-    starts = [net.wiring.nic_vl[:, sl], net.wiring.nic_channel[:, sl]]
-    tables = getattr(net.switches, "tables", None)
+    lanes = network.switches.inputs.queues.queue.shape[1]
+    starts = [network.wiring.nic_vl[:, sl], network.wiring.nic_channel[:, sl]]
+    tables = getattr(network.switches, "tables", None)
     if tables is None or tables.by_lane:
         return hashlib.sha256(np.stack(starts).tobytes()).digest(), list(range(lanes))
     column = np.concatenate([tables.vl[..., sl].ravel(), starts[0]])
@@ -163,16 +169,16 @@ def _column(net: Network, sl: int) -> tuple[bytes, list[int]]:
 
 
 @kernel
-def _follow(
+def _follow_all(
     switches: Switches,
     wiring: Wiring,
     lids: NDArray[np.int64],
     senders: Senders,
     paths: Paths,
-    notes: _Notes,
+    notes: _Scratch,
     ever: NDArray[np.bool_],
     sl: int,
-    only: NDArray[np.int16],
+    selected_switches: NDArray[np.int16],
 ) -> None:
     # with the whole network as argument, this code would be compiled for every scheduler
     nics, number, sends = len(lids), 0, notes.sends
@@ -180,13 +186,13 @@ def _follow(
         mark_senders(senders, to, sends)
         notes.any_sends[:] = False
         for source in range(nics):
-            is_asked = sends[source] and (only.size == 0 or only[source, to] == sl)
+            is_asked = sends[source] and (selected_switches.size == 0 or selected_switches[source, to] == sl)
             ever[source] |= is_asked
             notes.any_sends[notes.alike[source]] |= is_asked
         for copy in range(lids[to, 1]):
             number += 1
             for source in range(nics):
-                if notes.members[source] != 0 and (only.size == 0 or only[source, to] == sl):
+                if notes.members[source] != 0 and (selected_switches.size == 0 or selected_switches[source, to] == sl):
                     _follow_one(switches, wiring, paths, notes, number, source, to, lids[to, 0] + copy, sl)
 
 
@@ -195,10 +201,10 @@ def _follow_one(
     switches: Switches,
     wiring: Wiring,
     paths: Paths,
-    notes: _Notes,
-    number: int,
+    notes: _Scratch,
+    switch_number: int,
     source: int,
-    to: int,
+    output_port: int,
     dlid: int,
     sl: int,
 ) -> None:
@@ -206,7 +212,7 @@ def _follow_one(
     lanes = inputs.queues.queue.shape[1]
     end = len(inputs.port) + source
     lane, channel = int(wiring.nic_vl[source, sl]), int(wiring.nic_channel[source, sl])
-    fresh, arrives = 4 * number + 2 * int(sends), False
+    fresh, arrives = 4 * switch_number + 2 * int(sends), False
     length = 0
     while lane < lanes:
         before = notes.seen[end * lanes + lane, channel]
@@ -217,17 +223,17 @@ def _follow_one(
         notes.way[length, 0], notes.way[length, 1] = end * lanes + lane, channel
         length += 1
         if sends and length > 1:  # first links are marked per NIC, not per representative
-            for member in range(choices_of(inputs.members, end)):
+            for member in range(member_count(inputs.members, end)):
                 paths.carried[_member(inputs, end, member) * lanes + lane] = sl
         port = wiring.cable[end].far
         if port < 0:
-            arrives = nic_of_end(port) == to
+            arrives = nic_of_end(port) == output_port
             break
         output, following, channel = route(switches, port, dlid, sl, lane, channel)
         if output == DROPPED:
             break
         first = switch_of(inputs, port) << inputs.port_bits
-        _wait_at(switches, wiring, paths, end, port, first + output, lane, following)
+        _mark_waiting(switches, wiring, paths, end, port, first + output, lane, following)
         end, lane = first + output, following
     if arrives:
         for place in range(length):
@@ -239,8 +245,15 @@ def _follow_one(
 
 
 @inner
-def _wait_at(
-    switches: Switches, wiring: Wiring, paths: Paths, end: int, port: int, to: int, lane: int, following: int
+def _mark_waiting(
+    switches: Switches,
+    wiring: Wiring,
+    paths: Paths,
+    link_end: int,
+    port: int,
+    output_port: int,
+    lane: int,
+    next_channel: int,
 ) -> None:
     """Mark that packets of a channel wait at a switch for an output, perhaps through a central buffer.
 
@@ -249,70 +262,70 @@ def _wait_at(
 
     Parameters
     ----------
-    end, port, to : int
+    link_end, port, output_port : int
         Sending end, input and output of the path by the forwarding tables.
-    lane, following : int
-        VL on the link from ``end``, and on the link from ``to``.
+    lane, next_channel : int
+        VL on the link from ``link_end``, and on the link from ``output_port``.
     """
     inputs, lanes = switches.inputs, switches.inputs.queues.queue.shape[1]
     slots, mports = 1 << inputs.port_bits, central_buffers(switches)
-    held = _first_member(inputs, end) * lanes + lane
-    wanted = local_port(inputs, _first_member(inputs, to)) * lanes + following
-    for number in range(choices_of(inputs.members, end) if end < len(inputs.port) else 1):
-        source = _member(inputs, end, number)
-        arrives_at = port if source == end else int(wiring.cable[source].far)
-        for other in range(choices_of(inputs.members, to)):
-            output = local_port(inputs, _member(inputs, to, other))
+    held = _first_member(inputs, link_end) * lanes + lane
+    wanted = local_port(inputs, _first_member(inputs, output_port)) * lanes + next_channel
+    for number in range(member_count(inputs.members, link_end) if link_end < len(inputs.port) else 1):
+        source = _member(inputs, link_end, number)
+        arrives_at = port if source == link_end else int(wiring.cable[source].far)
+        for other in range(member_count(inputs.members, output_port)):
+            output = local_port(inputs, _member(inputs, output_port, other))
             buffer = buffer_between(switches, arrives_at, output)
             if buffer >= 0:
-                _may_wait(paths, held, (slots + buffer % mports) * lanes + following)
-                _may_wait(paths, (len(wiring.cable) + buffer) * lanes + following, wanted)
+                _waits_for(paths, held, (slots + buffer % mports) * lanes + next_channel)
+                _waits_for(paths, (len(wiring.cable) + buffer) * lanes + next_channel, wanted)
             else:
-                _may_wait(paths, held, wanted)
+                _waits_for(paths, held, wanted)
 
 
 @inner
-def _member(inputs: Inputs, end: int, number: int) -> int:
-    """Return member ``number`` of the trunk of a sending end."""
-    if end >= len(inputs.port) or choices_of(inputs.members, end) == 1:
-        return end
-    return end - local_port(inputs, end) + choice_of(inputs.members, end, number)
+def _member(inputs: Inputs, link_end: int, member_index: int) -> int:
+    """Return member ``member_index`` of the trunk of a sending end."""
+    if link_end >= len(inputs.port) or member_count(inputs.members, link_end) == 1:
+        return link_end
+    return link_end - local_port(inputs, link_end) + member_port(inputs.members, link_end, member_index)
 
 
 @inner
-def _first_member(inputs: Inputs, end: int) -> int:
-    return _member(inputs, end, 0)
+def _first_member(inputs: Inputs, link_end: int) -> int:
+    return _member(inputs, link_end, 0)
 
 
 @inner
-def _may_wait(paths: Paths, channel: int, wanted: int) -> None:
-    paths.waits[channel, wanted >> 3] |= np.uint8(1 << (wanted & 7))
+def _waits_for(paths: Paths, channel: int, requested_channel: int) -> None:
+    paths.waits[channel, requested_channel >> 3] |= np.uint8(1 << (requested_channel & 7))
 
 
 @inner
-def next_wait(waits: NDArray[np.uint8], channel: int, wanted: int) -> int:
-    """Return the first (place, lane) from ``wanted`` on that a channel may wait for, or -1 for none."""
+def next_awaited_channel(waits: NDArray[np.uint8], channel: int, requested_channel: int) -> int:
+    """Return the first (place, lane) from ``requested_channel`` on that a channel may wait for, or -1 for none."""
     end = 8 * waits.shape[1]
-    while wanted < end:
-        left = int(waits[channel, wanted >> 3]) >> (wanted & 7)
+    while requested_channel < end:
+        left = int(waits[channel, requested_channel >> 3]) >> (requested_channel & 7)
         if left != 0:
-            return wanted + lowest(left)
-        wanted = (wanted | 7) + 1
+            return requested_channel + lowest_member(left)
+        requested_channel = (requested_channel | 7) + 1
     return -1
 
 
 @kernel
-def _add(one: Paths, found: Paths, renamed: NDArray[np.int64], sl: int) -> None:
-    """Add the paths of one SL to ``found``, with renamed lanes and as SL ``sl``."""
+def _merge_paths(one: Paths, notes: Paths, renamed: NDArray[np.int64], sl: int) -> None:
+    """Add the paths of one SL to ``notes``, with renamed lanes and as SL ``sl``."""
     lanes = len(renamed)
     for channel in range(len(one.waits)):
         target = channel - channel % lanes + renamed[channel % lanes]
-        wanted = next_wait(one.waits, channel, 0)
+        wanted = next_awaited_channel(one.waits, channel, 0)
         while wanted >= 0:
-            _may_wait(found, target, wanted - wanted % lanes + renamed[wanted % lanes])
-            wanted = next_wait(one.waits, channel, wanted + 1)
-        if channel < len(one.carried) and one.carried[channel] >= 0 and found.carried[target] < 0:
-            found.carried[target] = sl
-    if found.lost[0] == 0:
-        found.lost[1], found.lost[2] = one.lost[1], one.lost[2]
-    found.lost[0] += one.lost[0]
+            _waits_for(notes, target, wanted - wanted % lanes + renamed[wanted % lanes])
+            wanted = next_awaited_channel(one.waits, channel, wanted + 1)
+        if channel < len(one.carried) and one.carried[channel] >= 0 and notes.carried[target] < 0:
+            notes.carried[target] = sl
+    if notes.lost[0] == 0:
+        notes.lost[1], notes.lost[2] = one.lost[1], one.lost[2]
+    notes.lost[0] += one.lost[0]

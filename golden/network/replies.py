@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.pool import free
+from vlane.golden.engine.pool import free_record
 from vlane.golden.network.message_meters import MessageMeters, count_message
 from vlane.golden.traffic.messages import Messages, new_message
-from vlane.golden.traffic.sources import ASKS, DELAY, REPLY, WINDOW, Sources, draw_message, draw_size, enqueue, think
+from vlane.golden.traffic.sources import (
+    ASKS,
+    DELAY,
+    REPLY,
+    WINDOW,
+    Sources,
+    draw_message,
+    draw_size,
+    enqueue_message,
+    think_cycles,
+)
 
 
 @inner
-def receive_part(sources: Sources, meters: MessageMeters, messages: Messages, number: int, cycle: int) -> None:
+def count_received_packet(
+    sources: Sources, meters: MessageMeters, messages: Messages, message_number: int, cycle: int
+) -> None:
     """Note that the last flit of a packet of a message is received in a cycle.
 
     With its last packet the message is complete, unless a packet was lost, and freed.
     """
-    message = messages.pool[number]
+    message = messages.pool[message_number]
     message.coming -= 1
     if message.coming == 0:
         if message.lost == 0:
-            _complete(sources, meters, messages, number, cycle)
-        free(messages, number)
+            _complete_message(sources, meters, messages, message_number, cycle)
+        free_record(messages, message_number)
 
 
 @inner
-def _complete(sources: Sources, meters: MessageMeters, messages: Messages, number: int, cycle: int) -> None:
+def _complete_message(
+    sources: Sources, meters: MessageMeters, messages: Messages, message_number: int, cycle: int
+) -> None:
     """Count a complete message, and generate the message that it causes."""
-    message = messages.pool[number]
+    message = messages.pool[message_number]
     queue, nic = int(message.queue), int(message.target)
     setting = sources.setting[queue]
     count_message(meters, queue, message.bytes, message.born, cycle)
@@ -35,10 +49,10 @@ def _complete(sources: Sources, meters: MessageMeters, messages: Messages, numbe
         size, born = draw_size(sources, nic, answer), cycle + 1 + int(setting[DELAY])
         reply = new_message(messages, nic, int(message.source), answer, size, sources.mtu, born)
         messages.pool[reply].begun = message.born
-        enqueue(sources, messages, reply)
+        enqueue_message(sources, messages, reply)
     elif setting[ASKS] != 0:
         count_message(meters, len(sources.setting) + queue, message.bytes, message.begun, cycle)
         asks = int(setting[ASKS]) - 1
         if sources.setting[asks, WINDOW] != 0:
-            born = cycle + 1 + think(sources, nic, asks)
-            enqueue(sources, messages, draw_message(sources, messages, nic, asks, born))
+            born = cycle + 1 + think_cycles(sources, nic, asks)
+            enqueue_message(sources, messages, draw_message(sources, messages, nic, asks, born))

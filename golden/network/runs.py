@@ -10,7 +10,7 @@ from vlane.golden.network.clock import NOW
 from vlane.golden.network.network import DONE, POOL_EMPTY, run
 from vlane.golden.network.state import Network
 from vlane.golden.switches.output_ports import FULL_PACE
-from vlane.golden.switches.packets import Packets, grown, new_packets
+from vlane.golden.switches.packets import Packets, grown_packets, new_packets
 
 AT_A_TIME = 1 << 22
 """Cycles times NICs per call of compiled code, about a second: Python handles interrupts only between calls."""
@@ -20,12 +20,12 @@ _MESSAGES = 4
 """Messages of each application queue in addition to one per packet."""
 
 
-def packets_for(net: Network, count: int) -> Packets:
-    """Return a pool of ``count`` free packets with a calendar that covers the slowest cable."""
-    out_ports = net.out_ports
+def new_packet_pool(network: Network, packet_count: int) -> Packets:
+    """Return a pool of ``packet_count`` free packets with a calendar that covers the slowest cable."""
+    out_ports = network.out_ports
     flits, slowest = int(out_ports.largest.max()) << out_ports.returns.flit_shift, int(out_ports.pace.max(initial=0))
-    messages = count + _MESSAGES * net.staged.size if net.sources.mtu else 0
-    return new_packets(count, flits * slowest // FULL_PACE, messages)
+    messages = packet_count + _MESSAGES * network.staged.size if network.sources.mtu else 0
+    return new_packets(packet_count, flits * slowest // FULL_PACE, messages)
 
 
 class Change(NamedTuple):
@@ -44,9 +44,9 @@ class Change(NamedTuple):
 
 
 def run_to(
-    net: Network,
+    network: Network,
     packets: Packets,
-    end: int,
+    end_cycle: int,
     run_on: Callable[[Network, Packets, int], int] = run,
     changes: deque[Change] | None = None,
 ) -> tuple[int, Packets]:
@@ -62,13 +62,13 @@ def run_to(
         Changes in order of their cycles; applied changes are removed.
     """
     pending = deque() if changes is None else changes
-    at_a_time = max(1, AT_A_TIME // len(net.staged))
+    at_a_time = max(1, AT_A_TIME // len(network.staged))
     while True:
-        stop = min(end, pending[0].cycle) if pending else end
-        reason = run_on(net, packets, min(stop, int(net.clock[NOW]) + at_a_time))
+        stop = min(end_cycle, pending[0].cycle) if pending else end_cycle
+        reason = run_on(network, packets, min(stop, int(network.clock[NOW]) + at_a_time))
         if reason == POOL_EMPTY:
-            packets = grown(packets, 2 * len(packets.pool) + net.staged.size)
-        elif reason != DONE or net.clock[NOW] >= stop == end:
+            packets = grown_packets(packets, 2 * len(packets.pool) + network.staged.size)
+        elif reason != DONE or network.clock[NOW] >= stop == end_cycle:
             return reason, packets
-        elif net.clock[NOW] >= stop:
-            pending.popleft().make(net)
+        elif network.clock[NOW] >= stop:
+            pending.popleft().make(network)

@@ -33,30 +33,30 @@ HostWrite = dict[int, int]
 _TAKES_EFFECT = 1
 
 
-def marking_is_written(switch: int, given: MarkingWrite, *, cycle: int) -> Change:
+def schedule_marking_write(switch: int, write: MarkingWrite, *, cycle: int) -> Change:
     """Return a change that writes marking settings in ``cycle``.
 
     They apply to packets that start later (CCM-12).
     """
-    return Change(cycle + _TAKES_EFFECT, partial(_mark, switch, given))
+    return Change(cycle + _TAKES_EFFECT, partial(_apply_marking, switch, write))
 
 
-def pacing_is_written(writes: Sequence[HostWrite], *, cycle: int, nics: Sequence[int] | None = None) -> Change:
+def schedule_pacing_writes(writes: Sequence[HostWrite], *, cycle: int, nics: Sequence[int] | None = None) -> Change:
     """Return a change that writes settings of NICs (default: all) in ``cycle``, after its injections."""
-    return Change(cycle + _TAKES_EFFECT, partial(_pace, tuple(writes), nics))
+    return Change(cycle + _TAKES_EFFECT, partial(_apply_pacing, tuple(writes), nics))
 
 
-def port_control(mode: int) -> HostWrite:
+def port_control_write(mode: int) -> HostWrite:
     """Return the write of bit 0 of Port_Control."""
     return {W_SELECT: CCSourceSelect.PORT_CONTROL, W_PORT_MODE: mode}
 
 
-def limit(last: int) -> HostWrite:
+def ccti_limit_write(last: int) -> HostWrite:
     """Return the write of CCTI_Limit."""
     return {W_SELECT: CCSourceSelect.LIMIT, W_LIMIT: last}
 
 
-def level_of_sl(sl: int, *, timer: int, increase: int, trigger: int, minimum: int) -> HostWrite:
+def sl_settings_write(sl: int, *, timer: int, increase: int, trigger: int, minimum: int) -> HostWrite:
     """Return the write of an SL's CACongestionEntry."""
     return {
         W_SELECT: CCSourceSelect.LEVEL,
@@ -68,37 +68,37 @@ def level_of_sl(sl: int, *, timer: int, increase: int, trigger: int, minimum: in
     }
 
 
-def cct_entry(index: int, shift: int, multiplier: int) -> HostWrite:
+def cct_entry_write(index: int, shift: int, multiplier: int) -> HostWrite:
     """Return the write of a CCT entry."""
     return {W_SELECT: CCSourceSelect.TABLE, W_INDEX: index, W_SHIFT: shift, W_MULTIPLIER: multiplier}
 
 
-def starvation_is_written(switch: int, given: StarvationWrite, *, cycle: int) -> Change:
+def schedule_starvation_write(switch: int, write: StarvationWrite, *, cycle: int) -> Change:
     """Return a change that writes credit-starvation settings in ``cycle``.
 
     They take effect in the next cycle.
     """
-    return Change(cycle + _TAKES_EFFECT, partial(_starve, switch, given))
+    return Change(cycle + _TAKES_EFFECT, partial(_apply_starvation, switch, write))
 
 
-def _mark(switch: int, given: MarkingWrite, net: Network) -> None:
-    inputs, starvation = net.switches.inputs, net.out_ports.starvation
+def _apply_marking(switch: int, write: MarkingWrite, network: Network) -> None:
+    inputs, starvation = network.switches.inputs, network.out_ports.starvation
     first, ports = switch << inputs.port_bits, 1 << inputs.port_bits
-    write_marking(net.out_ports.marking.markers, range(first, first + ports), given)
+    write_marking(network.out_ports.marking.markers, range(first, first + ports), write)
     if isinstance(starvation, Starvation):
-        write_element(starvation, first, ports, given)
+        write_element(starvation, first, ports, write)
 
 
-def _starve(switch: int, given: StarvationWrite, net: Network) -> None:
-    inputs = net.switches.inputs
-    write_starvation(net.out_ports.starvation, switch << inputs.port_bits, 1 << inputs.port_bits, given)
+def _apply_starvation(switch: int, write: StarvationWrite, network: Network) -> None:
+    inputs = network.switches.inputs
+    write_starvation(network.out_ports.starvation, switch << inputs.port_bits, 1 << inputs.port_bits, write)
 
 
-def _pace(writes: Sequence[HostWrite], nics: Sequence[int] | None, net: Network) -> None:
+def _apply_pacing(writes: Sequence[HostWrite], nics: Sequence[int] | None, network: Network) -> None:
     """Write settings of NICs (NCC-16)."""
     for each in writes:
         row = np.zeros(W_MULTIPLIER + 1, np.int64)
         for place, value in each.items():
             row[place] = value
-        for nic in range(len(net.staged)) if nics is None else nics:
-            write(net.pacing.sources, nic, row)
+        for nic in range(len(network.staged)) if nics is None else nics:
+            write(network.pacing.sources, nic, row)

@@ -9,40 +9,40 @@ from vlane.errors import InputError
 from vlane.golden.network.parts import is_foreign
 from vlane.golden.network.runs import Change
 from vlane.golden.network.state import Network
-from vlane.golden.schedulers.bank import Write, ask_swap, swap_waits
+from vlane.golden.schedulers.bank import Write, is_swap_pending, request_swap
 from vlane.golden.switches.inputs import bit_of, word_of
 
 _ANEW = -1
 """Value of ``fruitless`` that excludes the next decision, in which the tables are exchanged."""
 
 
-def writes_begin(switch: int, ports: Sequence[int], *, cycle: int, refusal: InputError) -> Change:
+def check_shadow_table(switch: int, ports: Sequence[int], *, cycle: int, refusal: InputError) -> Change:
     """Return a change that checks whether the shadow tables of ports (from 0) may be written from a cycle on.
 
     It raises ``refusal`` while an exchange is pending.
     """
-    return Change(cycle, partial(_look, switch, tuple(ports), refusal))
+    return Change(cycle, partial(_check_no_pending_swap, switch, tuple(ports), refusal))
 
 
-def table_is_swapped(switch: int, ports: Sequence[int], writes: Sequence[Write], *, cycle: int) -> Change:
+def schedule_table_swap(switch: int, ports: Sequence[int], writes: Sequence[Write], *, cycle: int) -> Change:
     """Return a change that exchanges the tables of ports (from 0) as soon as their links are free.
 
     The shadow table is written in the cycles before; the exchange is requested in ``cycle`` (VLA-16).
     """
-    return Change(cycle, partial(_swap, switch, tuple(ports), tuple(writes)))
+    return Change(cycle, partial(_request_swaps, switch, tuple(ports), tuple(writes)))
 
 
-def _look(switch: int, ports: Sequence[int], refusal: InputError, net: Network) -> None:
-    first = switch << net.switches.inputs.port_bits
-    if any(swap_waits(net.out_ports.bank, first + port) for port in ports):
+def _check_no_pending_swap(switch: int, ports: Sequence[int], refusal: InputError, network: Network) -> None:
+    first = switch << network.switches.inputs.port_bits
+    if any(is_swap_pending(network.out_ports.bank, first + port) for port in ports):
         raise refusal
 
 
-def _swap(switch: int, ports: Sequence[int], writes: Sequence[Write], net: Network) -> None:
-    inputs = net.switches.inputs
+def _request_swaps(switch: int, ports: Sequence[int], writes: Sequence[Write], network: Network) -> None:
+    inputs = network.switches.inputs
     for port in ports:
         end = (switch << inputs.port_bits) + port
-        if not is_foreign(net.border, end):
-            ask_swap(net.out_ports.bank, end, writes)
-            net.out_ports.sending[end].fruitless = _ANEW
-            net.awake[word_of(inputs, end)] |= bit_of(inputs, end)
+        if not is_foreign(network.border, end):
+            request_swap(network.out_ports.bank, end, writes)
+            network.out_ports.sending[end].fruitless = _ANEW
+            network.awake[word_of(inputs, end)] |= bit_of(inputs, end)

@@ -58,23 +58,23 @@ class BufferMachine(NamedTuple):
 
 
 @kernel
-def buffer_cycle(machine: BufferMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def buffer_cycle(machine: BufferMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
     state, ins, outs, vls = machine.state, machine.ins, machine.outs, machine.vls
     writers, readers = len(machine.write_vl), len(machine.read_vl)
-    clear(shown)
-    flits, vl = read(given, ins, 1), read(given, ins, 2)
-    read_each(given, ins, 3, machine.write_vl)
-    read_each(given, ins, 3 + writers, machine.write_count)
+    clear(output_words)
+    flits, vl = read(input_words, ins, 1), read(input_words, ins, 2)
+    read_each(input_words, ins, 3, machine.write_vl)
+    read_each(input_words, ins, 3 + writers, machine.write_count)
     first = 3 + 2 * writers
-    read_each(given, ins, first, machine.read_vl)
-    read_each(given, ins, first + readers, machine.read_count)
-    _show(machine, shown)
+    read_each(input_words, ins, first, machine.read_vl)
+    read_each(input_words, ins, first + readers, machine.read_count)
+    _write_outputs(machine, output_words)
     for lane in range(vls):
-        write(shown, outs, 2 + lane, golden.fits(state, lane, state.mtu_flits))
-        write(shown, outs, 2 + vls + lane, state.held[lane])
-        write(shown, outs, 2 + 2 * vls + lane, state.used[lane])
-    write(shown, outs, 0, flits > 0 and vl < vls and golden.fits(state, vl, flits))
+        write(output_words, outs, 2 + lane, golden.fits(state, lane, state.mtu_flits))
+        write(output_words, outs, 2 + vls + lane, state.held[lane])
+        write(output_words, outs, 2 + 2 * vls + lane, state.used[lane])
+    write(output_words, outs, 0, flits > 0 and vl < vls and golden.fits(state, vl, flits))
     discarded = golden.step(
         state,
         vl,
@@ -86,14 +86,14 @@ def buffer_cycle(machine: BufferMachine, given: NDArray[np.uint64], shown: NDArr
         machine.read_count,
         machine.rules,
     )
-    write(shown, outs, 1, discarded)
-    _keep(machine, given, ins[first + 2 * readers, 0])
-    if flag(given, ins, 0):
+    write(output_words, outs, 1, discarded)
+    _store_flits(machine, input_words, ins[first + 2 * readers, 0])
+    if flag(input_words, ins, 0):
         golden.reset(state)
 
 
 @inner
-def _show(machine: BufferMachine, shown: NDArray[np.uint64]) -> None:
+def _write_outputs(machine: BufferMachine, output_words: NDArray[np.uint64]) -> None:
     """Write the number of readable flits of each reading port and the flits themselves to the outputs."""
     state, outs, reads = machine.state, machine.outs, machine.state.read_flits
     first = 2 + 3 * machine.vls
@@ -101,17 +101,17 @@ def _show(machine: BufferMachine, shown: NDArray[np.uint64]) -> None:
     for port in range(len(machine.read_vl)):
         vl = machine.read_vl[port]
         count = golden.readable(state, vl)
-        write(shown, outs, first + port, count)
+        write(output_words, outs, first + port, count)
         for index in range(count):
             place = (state.first[vl] + index) % state.maximum
             at = data_from + machine.data_bits * (port * reads + index)
             for word in range(machine.data.shape[2]):
                 bits = min(WORD_BITS, machine.data_bits - WORD_BITS * word)
-                put(shown, at + WORD_BITS * word, bits, machine.data[vl, place, word])
+                put(output_words, at + WORD_BITS * word, bits, machine.data[vl, place, word])
 
 
 @inner
-def _keep(machine: BufferMachine, given: NDArray[np.uint64], data_from: int) -> None:
+def _store_flits(machine: BufferMachine, input_words: NDArray[np.uint64], data_from: int) -> None:
     """Store the data of accepted flits at the ring elements that golden chose, the newest of each lane."""
     state = machine.state
     for port in range(len(machine.write_vl)):
@@ -127,21 +127,21 @@ def _keep(machine: BufferMachine, given: NDArray[np.uint64], data_from: int) -> 
             at = data_from + machine.data_bits * (-1 - mark)
             for word in range(machine.data.shape[2]):
                 bits = min(WORD_BITS, machine.data_bits - WORD_BITS * word)
-                machine.data[vl, place, word] = get(given, at + WORD_BITS * word, bits)
+                machine.data[vl, place, word] = get(input_words, at + WORD_BITS * word, bits)
 
 
 @inner
-def put_buffer(machine: BufferMachine, given: NDArray[np.uint64], resets: int, vl: int, flits: int) -> None:
+def put_buffer(machine: BufferMachine, input_words: NDArray[np.uint64], is_reset: int, vl: int, flits: int) -> None:
     """Write the inputs of a cycle to words, without data: a reset, a reservation, and ports in ``machine``."""
     ins, writers, readers = machine.ins, len(machine.write_vl), len(machine.read_vl)
-    clear(given)
-    write(given, ins, 0, resets)
-    write(given, ins, 1, flits)
-    write(given, ins, 2, vl)
-    write_each(given, ins, 3, machine.write_vl)
-    write_each(given, ins, 3 + writers, machine.write_count)
-    write_each(given, ins, 3 + 2 * writers, machine.read_vl)
-    write_each(given, ins, 3 + 2 * writers + readers, machine.read_count)
+    clear(input_words)
+    write(input_words, ins, 0, is_reset)
+    write(input_words, ins, 1, flits)
+    write(input_words, ins, 2, vl)
+    write_each(input_words, ins, 3, machine.write_vl)
+    write_each(input_words, ins, 3 + writers, machine.write_count)
+    write_each(input_words, ins, 3 + 2 * writers, machine.read_vl)
+    write_each(input_words, ins, 3 + 2 * writers + readers, machine.read_count)
 
 
 def buffer_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:

@@ -83,58 +83,60 @@ class CCMarkerMachine(NamedTuple):
 
 
 @kernel
-def cc_marker_cycle(machine: CCMarkerMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def cc_marker_cycle(
+    machine: CCMarkerMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
+) -> None:
     """Run a clock cycle."""
     seen, ins = machine.seen, machine.ins
-    read_each(given, ins, 1, seen.values)
-    read_each(given, ins, 1 + len(seen.values), seen.measure)
+    read_each(input_words, ins, 1, seen.values)
+    read_each(input_words, ins, 1 + len(seen.values), seen.measure)
     last = len(seen.values) + len(seen.measure) + len(seen.flit)
     for place in range(len(seen.flit)):
-        seen.flit[place] = read(given, ins, last - place)
-    run_cc_marker(machine, flag(given, ins, 0), shown)
+        seen.flit[place] = read(input_words, ins, last - place)
+    run_cc_marker(machine, flag(input_words, ins, 0), output_words)
 
 
 @inner
-def run_cc_marker(machine: CCMarkerMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+def run_cc_marker(machine: CCMarkerMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
     state, seen, outs = machine.state, machine.seen, machine.outs
     lanes, flit, made = state.data_vls, seen.flit, state.markers
-    clear(shown)
+    clear(output_words)
     starved, over = 0, 0
     for lane in range(lanes):
         starved |= made.lane[0, lane].starved << lane
         over |= markers.is_over(made, 0, lane, seen.measure[lane]) << lane
-        write(shown, outs, _FIRST_LEFT + lane, made.lane[0, lane].left)
+        write(output_words, outs, _FIRST_LEFT + lane, made.lane[0, lane].left)
     found = cc_marker.decision_of(state, seen)
-    threshold, size, rate = markers.in_force(made, 0)
-    write(shown, outs, 0, found.mark)
-    write(shown, outs, 1, found.root)
-    write(shown, outs, 2, found.victim)
-    write(shown, outs, 3, threshold)
-    write(shown, outs, 4, size)
-    write(shown, outs, 5, rate)
-    write(shown, outs, 6, made.port[0].victim_mask)
-    write(shown, outs, 7, made.port[0].level)
-    write(shown, outs, 8, starved)
-    write(shown, outs, 9, over)
+    threshold, size, rate = markers.settings_in_force(made, 0)
+    write(output_words, outs, 0, found.mark)
+    write(output_words, outs, 1, found.root)
+    write(output_words, outs, 2, found.victim)
+    write(output_words, outs, 3, threshold)
+    write(output_words, outs, 4, size)
+    write(output_words, outs, 5, rate)
+    write(output_words, outs, 6, made.port[0].victim_mask)
+    write(output_words, outs, 7, made.port[0].level)
+    write(output_words, outs, 8, starved)
+    write(output_words, outs, 9, over)
     cc_marker.step(state, seen, machine.rules)
     for place in range(len(flit)):
-        write(shown, outs, _FIRST_LEFT + lanes + place, flit[len(flit) - 1 - place])
-    if resets != 0:
+        write(output_words, outs, _FIRST_LEFT + lanes + place, flit[len(flit) - 1 - place])
+    if is_reset != 0:
         cc_marker.reset(state)
 
 
 @inner
-def put_cc_marker(machine: CCMarkerMachine, given: NDArray[np.uint64], resets: int) -> None:
+def put_cc_marker(machine: CCMarkerMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
     """Write the inputs of a cycle, in ``machine.seen``, to words."""
     seen, ins = machine.seen, machine.ins
-    clear(given)
-    write(given, ins, 0, resets)
-    write_each(given, ins, 1, seen.values)
-    write_each(given, ins, 1 + len(seen.values), seen.measure)
+    clear(input_words)
+    write(input_words, ins, 0, is_reset)
+    write_each(input_words, ins, 1, seen.values)
+    write_each(input_words, ins, 1 + len(seen.values), seen.measure)
     last = len(seen.values) + len(seen.measure) + len(seen.flit)
     for place in range(len(seen.flit)):
-        write(given, ins, last - place, seen.flit[place])
+        write(input_words, ins, last - place, seen.flit[place])
 
 
 def cc_marker_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
@@ -209,38 +211,40 @@ class CCSourceMachine(NamedTuple):
 
 
 @kernel
-def cc_source_cycle(machine: CCSourceMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def cc_source_cycle(
+    machine: CCSourceMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
+) -> None:
     """Run a clock cycle."""
     seen, ins = machine.seen, machine.ins
-    read_each(given, ins, 1, seen.asks)
-    read_each(given, ins, 1 + len(seen.asks), seen.tells)
-    read_each(given, ins, 1 + len(seen.asks) + len(seen.tells), seen.written)
-    run_cc_source(machine, flag(given, ins, 0), shown)
+    read_each(input_words, ins, 1, seen.asks)
+    read_each(input_words, ins, 1 + len(seen.asks), seen.tells)
+    read_each(input_words, ins, 1 + len(seen.asks) + len(seen.tells), seen.written)
+    run_cc_source(machine, flag(input_words, ins, 0), output_words)
 
 
 @inner
-def run_cc_source(machine: CCSourceMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+def run_cc_source(machine: CCSourceMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
     made, seen, outs = machine.made, machine.seen, machine.outs
-    clear(shown)
+    clear(output_words)
     cc_source.step(made, seen, machine.cycle[0], machine.rules)
-    write_each(shown, outs, 0, seen.shown[-1])
+    write_each(output_words, outs, 0, seen.shown[-1])
     machine.cycle[0] += 1
-    if resets != 0:
+    if is_reset != 0:
         cc_source.reset(made, 0)
-        cc_source.forget(seen)
+        cc_source.clear_pending(seen)
         machine.cycle[0] = 0
 
 
 @inner
-def put_cc_source(machine: CCSourceMachine, given: NDArray[np.uint64], resets: int) -> None:
+def put_cc_source(machine: CCSourceMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
     """Write the inputs of a cycle, in ``machine.seen``, to words."""
     seen, ins = machine.seen, machine.ins
-    clear(given)
-    write(given, ins, 0, resets)
-    write_each(given, ins, 1, seen.asks)
-    write_each(given, ins, 1 + len(seen.asks), seen.tells)
-    write_each(given, ins, 1 + len(seen.asks) + len(seen.tells), seen.written)
+    clear(input_words)
+    write(input_words, ins, 0, is_reset)
+    write_each(input_words, ins, 1, seen.asks)
+    write_each(input_words, ins, 1 + len(seen.asks), seen.tells)
+    write_each(input_words, ins, 1 + len(seen.asks) + len(seen.tells), seen.written)
 
 
 def cc_source_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:

@@ -57,51 +57,53 @@ class CreditIBMachine(NamedTuple):
 
 
 @kernel
-def credit_ib_cycle(machine: CreditIBMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def credit_ib_cycle(
+    machine: CreditIBMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
+) -> None:
     """Run a clock cycle."""
     seen, ins = machine.seen, machine.ins
-    read_each(given, ins, 1, seen.flags)
-    read_each(given, ins, 1 + len(seen.flags), seen.values)
-    read_each(given, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
-    run_credit_ib(machine, flag(given, ins, 0), shown)
+    read_each(input_words, ins, 1, seen.flags)
+    read_each(input_words, ins, 1 + len(seen.flags), seen.values)
+    read_each(input_words, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+    run_credit_ib(machine, flag(input_words, ins, 0), output_words)
 
 
 @inner
-def run_credit_ib(machine: CreditIBMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+def run_credit_ib(machine: CreditIBMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
     state, seen, outs = machine.state, machine.seen, machine.outs
     flags, values, lanes = seen.flags, seen.values, state.data_vls
-    clear(shown)
+    clear(output_words)
     initializing = flags[ib.INIT] != 0
     for lane in range(lanes):
-        write(shown, outs, 7 + lane, ib.fits(state, lane, seen.blocks[lane], initializing))
-        write(shown, outs, 7 + lanes + lane, state.fctbs[lane])
-        write(shown, outs, 7 + 2 * lanes + lane, state.fccl[lane])
-        write(shown, outs, 7 + 3 * lanes + lane, state.abr[lane])
-        write(shown, outs, 7 + 4 * lanes + lane, state.room[lane])
-    vl, packet = ib.offer(state, initializing)
-    write(shown, outs, 0, vl >= 0)
-    write(shown, outs, 1, packet)
+        write(output_words, outs, 7 + lane, ib.fits(state, lane, seen.blocks[lane], initializing))
+        write(output_words, outs, 7 + lanes + lane, state.fctbs[lane])
+        write(output_words, outs, 7 + 2 * lanes + lane, state.fccl[lane])
+        write(output_words, outs, 7 + 3 * lanes + lane, state.abr[lane])
+        write(output_words, outs, 7 + 4 * lanes + lane, state.room[lane])
+    vl, packet = ib.offered_fcp(state, initializing)
+    write(output_words, outs, 0, vl >= 0)
+    write(output_words, outs, 1, packet)
     if flags[ib.FCP_ARRIVED] != 0:
-        write(shown, outs, 2, ib.read_fcp(state, values[ib.FCP_IN])[0] < 0)
-    write(shown, outs, 3, ib.accepts(state, seen))
-    write(shown, outs, 4, state.regs[ib.OVERDUE_BITS])
-    write(shown, outs, 5, state.regs[ib.PERIOD])
-    write(shown, outs, 6, state.regs[ib.WATCHDOG])
+        write(output_words, outs, 2, ib.read_fcp(state, values[ib.FCP_IN])[0] < 0)
+    write(output_words, outs, 3, ib.has_space_for_arrival(state, seen))
+    write(output_words, outs, 4, state.regs[ib.OVERDUE_BITS])
+    write(output_words, outs, 5, state.regs[ib.PERIOD])
+    write(output_words, outs, 6, state.regs[ib.WATCHDOG])
     ib.step(state, seen, machine.rules)
-    if resets != 0:
+    if is_reset != 0:
         ib.reset(state)
 
 
 @inner
-def put_credit_ib(machine: CreditIBMachine, given: NDArray[np.uint64], resets: int) -> None:
+def put_credit_ib(machine: CreditIBMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
     """Write the inputs of a cycle, in ``machine.seen``, to words."""
     seen, ins = machine.seen, machine.ins
-    clear(given)
-    write(given, ins, 0, resets)
-    write_each(given, ins, 1, seen.flags)
-    write_each(given, ins, 1 + len(seen.flags), seen.values)
-    write_each(given, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+    clear(input_words)
+    write(input_words, ins, 0, is_reset)
+    write_each(input_words, ins, 1, seen.flags)
+    write_each(input_words, ins, 1 + len(seen.flags), seen.values)
+    write_each(input_words, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
 
 
 def credit_ib_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
@@ -166,45 +168,47 @@ class CreditOPAMachine(NamedTuple):
 
 
 @kernel
-def credit_opa_cycle(machine: CreditOPAMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def credit_opa_cycle(
+    machine: CreditOPAMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
+) -> None:
     """Run a clock cycle."""
     seen, ins = machine.seen, machine.ins
-    read_each(given, ins, 1, seen.flags)
-    read_each(given, ins, 1 + len(seen.flags), seen.values)
-    read_each(given, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
-    run_credit_opa(machine, flag(given, ins, 0), shown)
+    read_each(input_words, ins, 1, seen.flags)
+    read_each(input_words, ins, 1 + len(seen.flags), seen.values)
+    read_each(input_words, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+    run_credit_opa(machine, flag(input_words, ins, 0), output_words)
 
 
 @inner
-def run_credit_opa(machine: CreditOPAMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+def run_credit_opa(machine: CreditOPAMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
     state, seen, outs = machine.state, machine.seen, machine.outs
     lanes = state.vls
-    clear(shown)
-    write(shown, outs, 0, opa.is_error(state, seen))
-    write(shown, outs, 1, opa.outgoing(state))
-    write(shown, outs, 2, state.regs[opa.STEP])
-    write(shown, outs, 3, state.regs[opa.OVERALL])
+    clear(output_words)
+    write(output_words, outs, 0, opa.is_error(state, seen))
+    write(output_words, outs, 1, opa.outgoing_bits(state))
+    write(output_words, outs, 2, state.regs[opa.STEP])
+    write(output_words, outs, 3, state.regs[opa.OVERALL])
     for lane in range(lanes):
-        write(shown, outs, 4 + lane, opa.fits(state, lane, seen.blocks[lane]))
-        write(shown, outs, 4 + lanes + lane, state.used[lane])
-        write(shown, outs, 4 + 2 * lanes + lane, state.owed[lane])
-        write(shown, outs, 4 + 3 * lanes + lane, state.dedicated[lane])
-        write(shown, outs, 4 + 4 * lanes + lane, state.shared[lane])
+        write(output_words, outs, 4 + lane, opa.fits(state, lane, seen.blocks[lane]))
+        write(output_words, outs, 4 + lanes + lane, state.used[lane])
+        write(output_words, outs, 4 + 2 * lanes + lane, state.owed[lane])
+        write(output_words, outs, 4 + 3 * lanes + lane, state.dedicated[lane])
+        write(output_words, outs, 4 + 4 * lanes + lane, state.shared[lane])
     opa.step(state, seen, machine.rules)
-    if resets != 0:
+    if is_reset != 0:
         opa.reset(state)
 
 
 @inner
-def put_credit_opa(machine: CreditOPAMachine, given: NDArray[np.uint64], resets: int) -> None:
+def put_credit_opa(machine: CreditOPAMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
     """Write the inputs of a cycle, in ``machine.seen``, to words."""
     seen, ins = machine.seen, machine.ins
-    clear(given)
-    write(given, ins, 0, resets)
-    write_each(given, ins, 1, seen.flags)
-    write_each(given, ins, 1 + len(seen.flags), seen.values)
-    write_each(given, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+    clear(input_words)
+    write(input_words, ins, 0, is_reset)
+    write_each(input_words, ins, 1, seen.flags)
+    write_each(input_words, ins, 1 + len(seen.flags), seen.values)
+    write_each(input_words, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
 
 
 def credit_opa_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:

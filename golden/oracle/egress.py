@@ -15,7 +15,7 @@ from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.own_ports import STALE, OwnPorts
 from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of
 from vlane.golden.oracle.words import clear, read, read_each, write, write_array, write_each
-from vlane.golden.schedulers.bank import is_swapping, looks_behind, step
+from vlane.golden.schedulers.bank import is_swapping, step, uses_second_packets
 from vlane.golden.schedulers.by_name import MODULES, module_of
 from vlane.golden.schedulers.heads import NO_LANE, Heads
 from vlane.schedulers.registry import SCHEDULERS
@@ -90,62 +90,66 @@ def reset(state: Any) -> None:
 
 @by_type({state: show for module in _OWN.values() for state, show in module.SHOW.items()}, default=True)
 def show(
-    state: Any, own: NDArray[np.int64], kept: NDArray[np.int64], shown: NDArray[np.uint64], outs: NDArray[np.int64]
+    state: Any,
+    own: NDArray[np.int64],
+    kept: NDArray[np.int64],
+    output_words: NDArray[np.uint64],
+    outs: NDArray[np.int64],
 ) -> None:
     """Write the scheduler's own outputs, from the state before the clock edge."""
 
 
 @kernel
-def cycle(machine: EgressMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def cycle(machine: EgressMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(given, machine.ins, 0, machine.seen)
+    read_each(input_words, machine.ins, 0, machine.seen)
     for lane in range(len(machine.sizes)):
-        machine.blocks[lane] = read(given, machine.sizes, lane)
+        machine.blocks[lane] = read(input_words, machine.sizes, lane)
     for lane in range(len(machine.behind_sizes)):
-        machine.behind_blocks[lane] = read(given, machine.behind_sizes, lane)
-    read_each(given, machine.own_ins, 0, machine.own)
-    run_scheduler(machine, shown)
+        machine.behind_blocks[lane] = read(input_words, machine.behind_sizes, lane)
+    read_each(input_words, machine.own_ins, 0, machine.own)
+    run_scheduler(machine, output_words)
 
 
 @inner
-def run_scheduler(machine: EgressMachine, shown: NDArray[np.uint64]) -> tuple[int, int]:
+def run_scheduler(machine: EgressMachine, output_words: NDArray[np.uint64]) -> tuple[int, int]:
     """Run a clock cycle with the inputs in ``machine``, and return the granted lane and its list.
 
     A program-port write in the cycle of a reset is ignored. The lane is ``NO_LANE`` if no packet may start.
     """
     state, seen, outs, kept = machine.state, machine.seen, machine.outs, machine.kept
-    clear(shown)
-    show(state, machine.own, kept, shown, machine.own_outs)
+    clear(output_words)
+    show(state, machine.own, kept, output_words, machine.own_outs)
     resets = seen[RST] != 0
     changes = seen[SWAP] != 0 or is_swapping(state) if machine.swaps else seen[ENABLE] != 0
-    kept[STALE] = resets or changes or looks_behind(state)
+    kept[STALE] = resets or changes or uses_second_packets(state)
     heads = Heads(seen[REQUEST], seen[FITS], machine.blocks, seen[BEHIND], machine.behind_blocks)
     program = (0 if resets else seen[ENABLE], seen[SELECT], seen[INDEX], seen[NAME], seen[WEIGHT])
-    if looks_behind(state):
-        write(shown, outs, _BLOCKS, last_blocks(state))
+    if uses_second_packets(state):
+        write(output_words, outs, _BLOCKS, last_blocks(state))
     lane, source, granted = step(
         state, heads, seen[READY] != 0, seen[HOLD] != 0, program, seen[SWAP] != 0, machine.rules
     )
-    write(shown, outs, _GRANT, granted)
+    write(output_words, outs, _GRANT, granted)
     if lane >= 0:
-        write(shown, outs, _VL, vl_of(machine.data_vls, machine.lanes, lane))
-        write(shown, outs, _LIST, source)
-        if not looks_behind(state):
-            write(shown, outs, _BLOCKS, machine.blocks[lane])
+        write(output_words, outs, _VL, vl_of(machine.data_vls, machine.lanes, lane))
+        write(output_words, outs, _LIST, source)
+        if not uses_second_packets(state):
+            write(output_words, outs, _BLOCKS, machine.blocks[lane])
     if resets:
         reset(state)
     return (lane if granted else NO_LANE), source
 
 
 @inner
-def put_scheduler(machine: EgressMachine, given: NDArray[np.uint64]) -> None:
+def put_scheduler(machine: EgressMachine, input_words: NDArray[np.uint64]) -> None:
     """Write the inputs of a cycle, in ``machine``, to words."""
-    clear(given)
-    write_each(given, machine.ins, 0, machine.seen)
-    write_array(given, machine.sizes, machine.blocks)
+    clear(input_words)
+    write_each(input_words, machine.ins, 0, machine.seen)
+    write_array(input_words, machine.sizes, machine.blocks)
     if len(machine.behind_sizes):
-        write_array(given, machine.behind_sizes, machine.behind_blocks)
-    write_each(given, machine.own_ins, 0, machine.own)
+        write_array(input_words, machine.behind_sizes, machine.behind_blocks)
+    write_each(input_words, machine.own_ins, 0, machine.own)
 
 
 def _blocks_before(place: int) -> Any:

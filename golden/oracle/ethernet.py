@@ -45,29 +45,29 @@ class PauseMachine(NamedTuple):
 
 
 @kernel
-def pause_cycle(machine: PauseMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def pause_cycle(machine: PauseMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(given, machine.ins, 1, machine.seen)
-    run_pause(machine, flag(given, machine.ins, 0), shown)
+    read_each(input_words, machine.ins, 1, machine.seen)
+    run_pause(machine, flag(input_words, machine.ins, 0), output_words)
 
 
 @inner
-def run_pause(machine: PauseMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+def run_pause(machine: PauseMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
     state, seen, outs = machine.state, machine.seen, machine.outs
     marks, input_state, now = state.marks, state.marks.input[0], state.seen[pause.NOW]
-    clear(shown)
-    write(shown, outs, 0, pause.drops_frame(state, seen))
-    write(shown, outs, 1, watermarks.is_paused(marks, 0, now))
-    write(shown, outs, 2, watermarks.frame_due(marks, 0, now))
-    write(shown, outs, 3, watermarks.quanta(marks, 0, now))
-    write(shown, outs, 4, input_state.level)
-    write(shown, outs, 5, input_state.drops)
-    write(shown, outs, 6, input_state.high)
-    write(shown, outs, 7, input_state.low)
-    write(shown, outs, 8, input_state.enabled)
+    clear(output_words)
+    write(output_words, outs, 0, pause.drops_frame(state, seen))
+    write(output_words, outs, 1, watermarks.is_paused(marks, 0, now))
+    write(output_words, outs, 2, watermarks.is_pause_frame_due(marks, 0, now))
+    write(output_words, outs, 3, watermarks.pause_quanta(marks, 0, now))
+    write(output_words, outs, 4, input_state.level)
+    write(output_words, outs, 5, input_state.drops)
+    write(output_words, outs, 6, input_state.high)
+    write(output_words, outs, 7, input_state.low)
+    write(output_words, outs, 8, input_state.enabled)
     pause.step(state, seen, machine.rules)
-    if resets != 0:
+    if is_reset != 0:
         pause.reset(state)
 
 
@@ -120,23 +120,23 @@ class ECMCPMachine(NamedTuple):
 
 
 @kernel
-def ecm_cp_cycle(machine: ECMCPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def ecm_cp_cycle(machine: ECMCPMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(given, machine.ins, 1, machine.seen)
-    run_ecm_cp(machine, flag(given, machine.ins, 0), shown)
+    read_each(input_words, machine.ins, 1, machine.seen)
+    run_ecm_cp(machine, flag(input_words, machine.ins, 0), output_words)
 
 
 @inner
-def run_ecm_cp(machine: ECMCPMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+def run_ecm_cp(machine: ECMCPMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
     state, seen, outs = machine.state, machine.seen, machine.outs
-    clear(shown)
+    clear(output_words)
     for number in range(ecm_cp.S_FEEDBACK):
-        write(shown, outs, number, state.shown[0, number])
-    write(shown, outs, ecm_cp.S_FEEDBACK, state.shown[0, ecm_cp.S_FEEDBACK] & _FEEDBACK_MASK)
-    write(shown, outs, ecm_cp.S_FEEDBACK + 1, state.kept[ecm_cp.WAITING])
+        write(output_words, outs, number, state.shown[0, number])
+    write(output_words, outs, ecm_cp.S_FEEDBACK, state.shown[0, ecm_cp.S_FEEDBACK] & _FEEDBACK_MASK)
+    write(output_words, outs, ecm_cp.S_FEEDBACK + 1, state.kept[ecm_cp.WAITING])
     ecm_cp.step(state, seen, machine.rules)
-    if resets != 0:
+    if is_reset != 0:
         ecm_cp.reset(state)
 
 
@@ -186,29 +186,29 @@ class ECMRPMachine(NamedTuple):
 
 
 @kernel
-def ecm_rp_cycle(machine: ECMRPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def ecm_rp_cycle(machine: ECMRPMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(given, machine.ins, 1, machine.seen)
+    read_each(input_words, machine.ins, 1, machine.seen)
     if machine.seen[ecm_rp.FEEDBACK] > _FEEDBACK_MASK >> 1:
         machine.seen[ecm_rp.FEEDBACK] -= _FEEDBACK_MASK + 1
-    run_ecm_rp(machine, flag(given, machine.ins, 0), shown)
+    run_ecm_rp(machine, flag(input_words, machine.ins, 0), output_words)
 
 
 @inner
-def run_ecm_rp(machine: ECMRPMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+def run_ecm_rp(machine: ECMRPMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
     state, seen, outs = machine.state, machine.seen, machine.outs
     kept = state.kept
-    clear(shown)
+    clear(output_words)
     ready = ecm_rp.is_ready(state)
-    write(shown, outs, 0, ready)
+    write(output_words, outs, 0, ready)
     if ready and kept[ecm_rp.ANSWERS] != 0:
-        write(shown, outs, 1, 1)
+        write(output_words, outs, 1, 1)
         for number in range(5):
-            write(shown, outs, 2 + number, kept[ecm_rp.S_MAY + number])
-    write(shown, outs, 7, kept[ecm_rp.S_LIMITERS])
+            write(output_words, outs, 2 + number, kept[ecm_rp.S_MAY + number])
+    write(output_words, outs, 7, kept[ecm_rp.S_LIMITERS])
     ecm_rp.step(state, seen, machine.rules)
-    if resets != 0:
+    if is_reset != 0:
         ecm_rp.reset(state)
 
 
@@ -258,27 +258,29 @@ class E2CMProberMachine(NamedTuple):
 
 
 @kernel
-def e2cm_prober_cycle(machine: E2CMProberMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def e2cm_prober_cycle(
+    machine: E2CMProberMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
+) -> None:
     """Run a clock cycle."""
-    read_each(given, machine.ins, 1, machine.seen)
-    run_e2cm_prober(machine, flag(given, machine.ins, 0), shown)
+    read_each(input_words, machine.ins, 1, machine.seen)
+    run_e2cm_prober(machine, flag(input_words, machine.ins, 0), output_words)
 
 
 @inner
-def run_e2cm_prober(machine: E2CMProberMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+def run_e2cm_prober(machine: E2CMProberMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
     state, seen, outs = machine.state, machine.seen, machine.outs
     kept = state.kept
-    clear(shown)
+    clear(output_words)
     ready = e2cm_prober.is_ready(state)
-    write(shown, outs, 0, ready)
+    write(output_words, outs, 0, ready)
     if ready and kept[e2cm_prober.ANSWERS] != 0:
-        write(shown, outs, 1, 1)
+        write(output_words, outs, 1, 1)
         for number in range(3):
-            write(shown, outs, 2 + number, kept[e2cm_prober.S_FOLLOW + number])
-        write(shown, outs, 5, kept[e2cm_prober.S_FEEDBACK] & _FEEDBACK_MASK)
+            write(output_words, outs, 2 + number, kept[e2cm_prober.S_FOLLOW + number])
+        write(output_words, outs, 5, kept[e2cm_prober.S_FEEDBACK] & _FEEDBACK_MASK)
     e2cm_prober.step(state, seen, machine.rules)
-    if resets != 0:
+    if is_reset != 0:
         e2cm_prober.reset(state)
 
 

@@ -31,12 +31,12 @@ def arrays_of(state: Any) -> list[NDArray[Any]]:
     return found
 
 
-def laid_out(state: State) -> tuple[State, NDArray[np.uint8]]:
+def lay_out(state: State) -> tuple[State, NDArray[np.uint8]]:
     """Return a copy of a state whose arrays are views of one memory block, and the block.
 
     Arrays follow each other in C order, each aligned to ``ALIGNED`` bytes. Numbers are unchanged.
     """
-    size = sum(_room(array) for array in arrays_of(state))
+    size = sum(_aligned_size(array) for array in arrays_of(state))
     block = np.zeros(max(size, ALIGNED) // ALIGNED, np.int64).view(np.uint8)
     used = 0
 
@@ -44,13 +44,13 @@ def laid_out(state: State) -> tuple[State, NDArray[np.uint8]]:
         nonlocal used
         part = block[used : used + array.nbytes].view(array.dtype).reshape(array.shape)
         part[...] = array
-        used += _room(array)
+        used += _aligned_size(array)
         return part
 
     return _mapped(state, place), block
 
 
-def _room(array: NDArray[Any]) -> int:
+def _aligned_size(array: NDArray[Any]) -> int:
     return -(-array.nbytes // ALIGNED) * ALIGNED
 
 

@@ -1,6 +1,6 @@
 """An oracle as C++ code: the translated kernel, and a function that locates the state in one memory block.
 
-The layout is that of ``image.laid_out``. Shapes, widths and other constant numbers are constants of the code, so that
+The layout is that of ``image.lay_out``. Shapes, widths and other constant numbers are constants of the code, so that
 the C++ compiler can optimize with them.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.build import RUNTIME
 from vlane.golden.compiler.program import Program
 from vlane.golden.compiler.types import BOOL, Array, RecordArray, Struct, Tuple, Type, type_of
-from vlane.golden.oracle.image import ALIGNED, laid_out
+from vlane.golden.oracle.image import ALIGNED, lay_out
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import word_count
 
@@ -30,7 +30,7 @@ class NativeOracle:
         C++20 code that needs only standard headers. It defines ``static void run_cycle(uint64_t *state, const
         uint64_t *inputs, uint64_t *outputs)``.
     image : array of uint64
-        State after power-on, in the layout of ``laid_out``.
+        State after power-on, in the layout of ``lay_out``.
     """
 
     code: str
@@ -45,7 +45,7 @@ def oracle_code(oracle: Oracle) -> NativeOracle:
     UntranslatableError
         If the kernel calls a function outside the translatable subset.
     """
-    machine, block = laid_out(oracle.machine)
+    machine, block = lay_out(oracle.machine)
     given, shown = (np.zeros(word_count(ports), np.uint64) for ports in (oracle.inputs, oracle.outputs))
     program = Program(comments=True)
     made = program.call(oracle.cycle, [type_of(each) for each in (machine, given, shown)])
@@ -67,7 +67,7 @@ def oracle_code(oracle: Oracle) -> NativeOracle:
 
 
 class PlacedState:
-    """Generator of C++ code for nested values whose arrays follow each other in the layout of ``laid_out``."""
+    """Generator of C++ code for nested values whose arrays follow each other in the layout of ``lay_out``."""
 
     def __init__(self, program: Program) -> None:
         self._program, self._used = program, 0

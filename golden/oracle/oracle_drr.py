@@ -30,16 +30,16 @@ def _show(
     state: golden.State,
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
-    shown: NDArray[np.uint64],
+    output_words: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Write unreachable requesters, the accumulated weight and the deficits to the outputs."""
     if kept[STALE] != 0:
         kept[UNREACHABLE] = golden.unreachable(state)
-    write(shown, outs, 0, kept[UNREACHABLE])
-    write(shown, outs, 1, state.deficits.regs[ACCUMULATED])
+    write(output_words, outs, 0, kept[UNREACHABLE])
+    write(output_words, outs, 1, state.deficits.regs[ACCUMULATED])
     for requester in range(len(state.deficits.carried)):
-        write(shown, outs, 2 + requester, state.deficits.carried[requester])
+        write(output_words, outs, 2 + requester, state.deficits.carried[requester])
 
 
 SHOW = {golden.State: _show}

@@ -34,21 +34,21 @@ def _show(
     state: golden.State,
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
-    shown: NDArray[np.uint64],
+    output_words: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Show the state of the swap, what is never served, what IB would read, what is accumulated, and the deficits."""
     if kept[STALE] != 0:
         kept[UNREACHABLE] = golden.unreachable(state)
-    write(shown, outs, _PENDING, state.regs[golden.SWAP_PENDING])
-    write(shown, outs, _UNREACHABLE, kept[UNREACHABLE])
-    write(shown, outs, _ACCUMULATED, state.deficits.regs[ACCUMULATED])
+    write(output_words, outs, _PENDING, state.regs[golden.SWAP_PENDING])
+    write(output_words, outs, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, outs, _ACCUMULATED, state.deficits.regs[ACCUMULATED])
     for requester in range(len(state.deficits.carried)):
-        write(shown, outs, _DEFICIT + requester, state.deficits.carried[requester])
+        write(output_words, outs, _DEFICIT + requester, state.deficits.carried[requester])
     if outs[_READ_VL, 1] != 0:
         vl, weight = golden.read_ib(state, own[0] != 0, own[1])
-        write(shown, outs, _READ_VL, vl)
-        write(shown, outs, _READ_WEIGHT, weight)
+        write(output_words, outs, _READ_VL, vl)
+        write(output_words, outs, _READ_WEIGHT, weight)
 
 
 @inner
@@ -56,14 +56,14 @@ def _show_line_rate(
     state: line_rate.State,
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
-    shown: NDArray[np.uint64],
+    output_words: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Show the state of the swap, and what is never served."""
     if kept[STALE] != 0:
         kept[UNREACHABLE] = line_rate.unreachable(state)
-    write(shown, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
-    write(shown, outs, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
+    write(output_words, outs, _UNREACHABLE, kept[UNREACHABLE])
 
 
 SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}

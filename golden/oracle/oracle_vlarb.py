@@ -25,15 +25,15 @@ def _show(
     state: golden.State,
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
-    shown: NDArray[np.uint64],
+    output_words: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Write the pending swap, unreachable lanes and bad entries to the outputs."""
     if kept[STALE] != 0:
         kept[UNREACHABLE], kept[BAD] = golden.unreachable(state), golden.bad_entries(state)
-    write(shown, outs, _PENDING, state.regs[golden.SWAP_PENDING])
-    write(shown, outs, _UNREACHABLE, kept[UNREACHABLE])
-    write(shown, outs, _BAD, kept[BAD])
+    write(output_words, outs, _PENDING, state.regs[golden.SWAP_PENDING])
+    write(output_words, outs, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, outs, _BAD, kept[BAD])
 
 
 @inner
@@ -41,15 +41,15 @@ def _show_line_rate(
     state: line_rate.State,
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
-    shown: NDArray[np.uint64],
+    output_words: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Write the pending swap, unreachable lanes and bad entries of the line-rate form to the outputs."""
     if kept[STALE] != 0:
         kept[UNREACHABLE], kept[BAD] = line_rate.unreachable(state), line_rate.bad_entries(state)
-    write(shown, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
-    write(shown, outs, _UNREACHABLE, kept[UNREACHABLE])
-    write(shown, outs, _BAD, kept[BAD])
+    write(output_words, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
+    write(output_words, outs, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, outs, _BAD, kept[BAD])
 
 
 SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}

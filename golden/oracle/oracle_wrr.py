@@ -20,14 +20,14 @@ def _show(
     state: golden.State,
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
-    shown: NDArray[np.uint64],
+    output_words: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Write unreachable requesters and the packets left in the turn to the outputs."""
     if kept[STALE] != 0:
         kept[UNREACHABLE] = golden.unreachable(state)
-    write(shown, outs, 0, kept[UNREACHABLE])
-    write(shown, outs, 1, golden.packets_left(state))
+    write(output_words, outs, 0, kept[UNREACHABLE])
+    write(output_words, outs, 1, golden.packets_left(state))
 
 
 SHOW = {golden.State: _show}

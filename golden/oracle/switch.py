@@ -11,26 +11,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.pool import free, spare
+from vlane.golden.engine.pool import allocate_record, free_record
 from vlane.golden.engine.ports import at_port
 from vlane.golden.engine.restored import restore
 from vlane.golden.links.returns import flits_moved
-from vlane.golden.links.room import fits, give_back, take
+from vlane.golden.links.room import fits, occupy, release
 from vlane.golden.oracle.switch_kinds import (
     apply_received_credit,
     channel_of,
     count_returned,
+    outgoing_channel_field,
     program,
     receive_credit,
     request_swap,
     reset_scheduler,
     restore_switches,
     send_fcp,
-    show_returned,
-    stamp_of,
-    stamped,
+    with_channel_field,
+    write_credit_outputs,
     write_map,
 )
 from vlane.golden.oracle.switch_machine import (
@@ -49,9 +49,9 @@ from vlane.golden.oracle.switch_machine import (
 from vlane.golden.oracle.words import WORD_BITS, clear, flag, get, put, read, write
 from vlane.golden.schedulers.bank import is_swapping
 from vlane.golden.switches import inputs as golden_inputs
-from vlane.golden.switches.kinds import allocate, receive, store
+from vlane.golden.switches.kinds import allocate, receive_packet, store_in_centre
 from vlane.golden.switches.output_ports import queue_packet, start_packet
-from vlane.golden.switches.packets import EVENTS, NOBODY, TO_CENTRE, TO_INPUT, TO_OUTPUT, schedule, take_due
+from vlane.golden.switches.packets import EVENTS, NOBODY, TO_CENTRE, TO_INPUT, TO_OUTPUT, pop_event, schedule
 from vlane.packets.drop_cause import DropCause
 from vlane.tables.lft import PERMISSIVE, UNASSIGNED
 
@@ -64,37 +64,37 @@ _FIELDS = 5
 
 
 @kernel
-def switch_cycle(machine: SwitchMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def switch_cycle(machine: SwitchMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
     state, out_ports = machine.state, machine.out_ports
     ports, cycle = len(state.arriving), state.regs[CLOCK]
     slot = cycle % RING
-    clear(shown)
+    clear(output_words)
     _apply_write(machine, cycle - golden_inputs.ROUTED)
     _free_returned_space(machine, slot)
     _events(machine, cycle)
     _allocate(machine, cycle)
     for port in range(ports):
-        receive_credit(out_ports.remote, machine, given, port)
-        _send(machine, given, port, cycle)
+        receive_credit(out_ports.remote, machine, input_words, port)
+        _run_output(machine, input_words, port, cycle)
     for port in range(ports):
-        _arrive(machine, given, port, cycle)
+        _receive_flit(machine, input_words, port, cycle)
         apply_received_credit(out_ports.remote, machine.received_credit[port], port)
-        _show_port(machine, shown, port, slot)
-    _note_write(machine, given, cycle)
+        _write_port_outputs(machine, output_words, port, slot)
+    _store_write(machine, input_words, cycle)
     state.regs[CLOCK] = cycle + 1
-    if flag(given, machine.ready, ports):
+    if flag(input_words, machine.ready, ports):
         _reset(machine, cycle)
 
 
 @inner
-def _note_write(machine: SwitchMachine, given: NDArray[np.uint64], cycle: int) -> None:
+def _store_write(machine: SwitchMachine, input_words: NDArray[np.uint64], cycle: int) -> None:
     """Store the program-port inputs of the tables, valid for heads that arrive from this cycle on."""
     written = machine.written[cycle & 3]
     for field in range(len(machine.lft_places)):
-        written[field] = read(given, machine.lft_places, field)
+        written[field] = read(input_words, machine.lft_places, field)
     for field in range(len(machine.map_places)):
-        written[_MAP + field] = read(given, machine.map_places, field)
+        written[_MAP + field] = read(input_words, machine.map_places, field)
 
 
 @inner
@@ -134,9 +134,9 @@ def _free_returned_space(machine: SwitchMachine, slot: int) -> None:
         returned = state.back[port, slot]
         lanes = returned[_RETURNED_LANES]
         while lanes != 0:
-            lane = lowest(lanes)
+            lane = lowest_member(lanes)
             lanes &= lanes - 1
-            give_back(state.input_buffers, port, lane, returned[_RETURNED_BLOCKS])
+            release(state.input_buffers, port, lane, returned[_RETURNED_BLOCKS])
             count_returned(machine.out_ports.remote, port, lane, returned[_RETURNED_BLOCKS])
 
 
@@ -145,7 +145,7 @@ def _events(machine: SwitchMachine, cycle: int) -> None:
     """Execute the packet events of a cycle."""
     packets = machine.state.packets
     for event in range(EVENTS):
-        packet = take_due(packets, cycle, event)
+        packet = pop_event(packets, cycle, event)
         while packet != NOBODY:
             following = packets.pool[packet].next
             _handle_event(machine, packet, event, cycle)
@@ -157,20 +157,20 @@ def _handle_event(machine: SwitchMachine, packet: int, event: int, cycle: int) -
     packets = machine.state.packets
     place = int(packets.pool[packet].place)
     if event == TO_INPUT:
-        receive(machine.switches, packets, place, packet, cycle)
+        receive_packet(machine.switches, packets, place, packet, cycle)
         if packets.pool[packet].output == golden_inputs.DROPPED:
-            machine.state.dropped[place, cycle % RING] = _cause(machine, packet)
+            machine.state.dropped[place, cycle % RING] = _drop_cause(machine, packet)
             machine.rules[DROPPED] += 1
     elif event == TO_OUTPUT:
         queue_packet(machine.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
     elif event == TO_CENTRE:
-        store(machine.switches, packets, place, packet)
+        store_in_centre(machine.switches, packets, place, packet)
     else:
-        _forget(machine, packet)
+        _free_packet(machine, packet)
 
 
 @inner
-def _cause(machine: SwitchMachine, packet: int) -> int:
+def _drop_cause(machine: SwitchMachine, packet: int) -> int:
     """Return the drop cause as the hardware reports it.
 
     Golden itself does not distinguish port 0.
@@ -183,7 +183,7 @@ def _cause(machine: SwitchMachine, packet: int) -> int:
 
 
 @inner
-def _forget(machine: SwitchMachine, packet: int) -> None:
+def _free_packet(machine: SwitchMachine, packet: int) -> None:
     """Free a dropped packet and its flit slots.
 
     Flits of the packet that arrive later are not stored.
@@ -198,7 +198,7 @@ def _forget(machine: SwitchMachine, packet: int) -> None:
         following = state.next_slot[slot]
         _free_slot(machine, slot)
         slot = following
-    free(state.packets, packet)
+    free_record(state.packets, packet)
 
 
 @inner
@@ -231,7 +231,7 @@ def _allocate(machine: SwitchMachine, cycle: int) -> None:
 
 
 @inner
-def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
+def _run_output(machine: SwitchMachine, input_words: NDArray[np.uint64], port: int, cycle: int) -> None:
     """Run an output's scheduler and its program port.
 
     Schedule the flits of a packet that starts.
@@ -239,13 +239,13 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
     out_ports, state, places = machine.out_ports, machine.state, machine.schedule_places
     packets, ports = state.packets, len(state.arriving)
     scheduler, sending = at_port(out_ports.bank, port), out_ports.sending[port]
-    resets = flag(given, machine.ready, ports)
-    writes = flag(given, places, 0) and flag(given, places, _FIELDS + port) and not resets
-    if flag(given, places, _FIELDS + ports + port):
+    resets = flag(input_words, machine.ready, ports)
+    writes = flag(input_words, places, 0) and flag(input_words, places, _FIELDS + port) and not resets
+    if flag(input_words, places, _FIELDS + ports + port):
         request_swap(scheduler)
         sending.fruitless = 0  # the exchange in the next ready cycle changes the state
     swapping = is_swapping(scheduler)
-    ready = out_ports.free_from[port] <= cycle and flag(given, machine.ready, port)
+    ready = out_ports.free_from[port] <= cycle and flag(input_words, machine.ready, port)
     sends_fcp = ready and send_fcp(out_ports.remote, machine, port, cycle)
     packet = start_packet(out_ports, packets, port, cycle, ready and not sends_fcp)
     if writes and not (swapping and not is_swapping(scheduler)):
@@ -253,10 +253,10 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
             scheduler,
             (
                 1,
-                read(given, places, _SELECT),
-                read(given, places, _INDEX),
-                read(given, places, _NAME),
-                read(given, places, _WEIGHT),
+                read(input_words, places, _SELECT),
+                read(input_words, places, _INDEX),
+                read(input_words, places, _NAME),
+                read(input_words, places, _WEIGHT),
             ),
         )
         sending.fruitless = 0
@@ -267,49 +267,49 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
     for place in range(field.flits):
         shown = state.tx[port, (cycle + 1 + place) % RING]
         shown.lane, shown.first, shown.last = sending.lane + 1, place == 0, place == field.flits - 1
-        shown.slot, shown.stamp = slot, stamp_of(machine.switches, field, sending.lane)
+        shown.slot, shown.stamp = slot, outgoing_channel_field(machine.switches, field, sending.lane)
         slot = state.next_slot[slot]
     for each in range(ports):  # the tail may still arrive, but the number is now free for another packet
         if state.arriving[each].packet == packet:
             state.arriving[each].packet = NOBODY
-    free(packets, packet)
+    free_record(packets, packet)
 
 
 @inner
-def _arrive(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
+def _receive_flit(machine: SwitchMachine, input_words: NDArray[np.uint64], port: int, cycle: int) -> None:
     """Accept an arriving flit, and start its packet if it is the first.
 
     Count violations of the contract.
     """
     rx, first = machine.rx, _FIELDS * port
     arriving, rules = machine.state.arriving[port], machine.rules
-    if not flag(given, rx, first + _VALID):
+    if not flag(input_words, rx, first + _VALID):
         rules[BROKEN] += arriving.left != 0
         return
-    if flag(given, rx, first + _FIRST):
+    if flag(input_words, rx, first + _FIRST):
         rules[BROKEN] += arriving.left != 0
-        _begin(machine, given, port, cycle)
+        _begin_packet(machine, input_words, port, cycle)
     elif arriving.left == 0:
         rules[BROKEN] += 1
         return
     slot = arriving.slot
     if slot != NOBODY:
         for word in range(machine.flits.shape[1]):
-            machine.flits[slot, word] = get(given, rx[first + _DATA, 0] + WORD_BITS * word, WORD_BITS)
+            machine.flits[slot, word] = get(input_words, rx[first + _DATA, 0] + WORD_BITS * word, WORD_BITS)
         arriving.slot = machine.state.next_slot[slot] if arriving.left > 1 else NOBODY
     arriving.left -= 1
-    rules[BROKEN] += (arriving.left == 0) != flag(given, rx, first + _LAST)
+    rules[BROKEN] += (arriving.left == 0) != flag(input_words, rx, first + _LAST)
 
 
 @inner
-def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
+def _begin_packet(machine: SwitchMachine, input_words: NDArray[np.uint64], port: int, cycle: int) -> None:
     """Start an arriving packet.
 
     Golden receives it if the input buffer has space.
     """
     state, out_ports, first = machine.state, machine.out_ports, _FIELDS * port
-    header = get(given, machine.rx[first + _DATA, 0] + machine.data_bits - WORD_BITS, WORD_BITS)
-    lane = read(given, machine.rx, first + _VL)
+    header = get(input_words, machine.rx[first + _DATA, 0] + machine.data_bits - WORD_BITS, WORD_BITS)
+    lane = read(input_words, machine.rx, first + _VL)
     blocks = (int(header >> np.uint64(16) & np.uint64(0x7FF)) + 16) >> 4
     arriving = state.arriving[port]
     arriving.left, arriving.slot, arriving.packet = blocks, NOBODY, NOBODY
@@ -319,8 +319,8 @@ def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: 
         state.dropped[port, (cycle + golden_inputs.ROUTED) % RING] = _NO_ROOM
         machine.rules[REFUSED] += 1
         return
-    take(state.input_buffers, port, lane, blocks)
-    packet = spare(state.packets)
+    occupy(state.input_buffers, port, lane, blocks)
+    packet = allocate_record(state.packets)
     field = state.packets.pool[packet]
     field.blocks, field.flits, field.lane, field.hops = blocks, blocks, lane, 0
     field.dlid, field.sl = (
@@ -338,25 +338,25 @@ def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: 
 
 
 @inner
-def _show_port(machine: SwitchMachine, shown: NDArray[np.uint64], port: int, slot: int) -> None:
+def _write_port_outputs(machine: SwitchMachine, output_words: NDArray[np.uint64], port: int, slot: int) -> None:
     """Write a port's outgoing flit, its credit reports and its drop cause to the outputs."""
     state, tx, first = machine.state, machine.tx, _FIELDS * port
     flit = state.tx[port, slot]
     if flit.lane != 0:
-        write(shown, tx, first + _VALID, 1)
-        write(shown, tx, first + _VL, flit.lane - 1)
-        write(shown, tx, first + _FIRST, flit.first)
-        write(shown, tx, first + _LAST, flit.last)
+        write(output_words, tx, first + _VALID, 1)
+        write(output_words, tx, first + _VL, flit.lane - 1)
+        write(output_words, tx, first + _FIRST, flit.first)
+        write(output_words, tx, first + _LAST, flit.last)
         words = machine.flits.shape[1]
         for word in range(words):
             value: Any = machine.flits[flit.slot, word]
             if flit.first != 0 and word == words - 1:
-                value = stamped(machine.switches, value, flit.stamp)
-            put(shown, tx[first + _DATA, 0] + WORD_BITS * word, WORD_BITS, value)
+                value = with_channel_field(machine.switches, value, flit.stamp)
+            put(output_words, tx[first + _DATA, 0] + WORD_BITS * word, WORD_BITS, value)
         _free_slot(machine, flit.slot)
         flit.lane = 0
-    show_returned(machine.out_ports.remote, machine, port, slot, shown)
-    write(shown, machine.dropped_places, port, state.dropped[port, slot])
+    write_credit_outputs(machine.out_ports.remote, machine, port, slot, output_words)
+    write(output_words, machine.dropped_places, port, state.dropped[port, slot])
     state.dropped[port, slot] = 0
 
 

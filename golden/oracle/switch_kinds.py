@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.restored import restore
 from vlane.golden.links.fcp_limits import FCPLimits, count_freed
-from vlane.golden.links.room import Rooms, give_back
+from vlane.golden.links.room import BufferOccupancy, release
 from vlane.golden.oracle.switch_machine import RING, SwitchMachine
 from vlane.golden.oracle.words import read, write
 from vlane.golden.schedulers.by_name import MODULES
 from vlane.golden.schedulers.heads import Program
 from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
-from vlane.golden.switches.kinds import INFINIBAND_SWITCHES, vls_apart
+from vlane.golden.switches.kinds import INFINIBAND_SWITCHES, vls_cross_independently
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import send_due_fcp
 from vlane.golden.switches.packets import Packet
@@ -47,7 +47,7 @@ def _channel_stamp(switches: OPASwitches, field: Packet, lane: int) -> int:
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _vl_stamp), OPASwitches: _channel_stamp})
-def stamp_of(switches: Any, field: Packet, lane: int) -> int:
+def outgoing_channel_field(switches: Any, field: Packet, lane: int) -> int:
     """Return the header field of a packet that leaves on a lane: the VL or, for Omni-Path, the channel."""
 
 
@@ -63,7 +63,7 @@ def _with_channel(switches: OPASwitches, header: Any, stamp: int) -> Any:
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _with_vl), OPASwitches: _with_channel})
-def stamped(switches: Any, header: Any, stamp: int) -> Any:
+def with_channel_field(switches: Any, header: Any, stamp: int) -> Any:
     """Return a header (unsigned number) with its VL or channel replaced."""
 
 
@@ -159,54 +159,58 @@ def restore_switches(switches: Any, initial: Any) -> None:
 
 
 @by_type({FCPLimits: count_freed}, default=True)
-def count_returned(remote: Any, port: int, lane: int, blocks: int) -> None:
+def count_returned(remote_credit: Any, port: int, lane: int, blocks: int) -> None:
     """Add blocks that left an input buffer in the previous cycle to the port's flow-control limit."""
 
 
 @inner
-def _send_fcp(remote: FCPLimits, machine: SwitchMachine, port: int, cycle: int) -> bool:
+def _send_fcp(remote_credit: FCPLimits, machine: SwitchMachine, port: int, cycle: int) -> bool:
     outside = len(machine.switches.inputs.port) + port
     if not send_due_fcp(machine.out_ports, port, outside, cycle, 1):
         return False
-    lane = int(remote.end[port].last)
+    lane = int(remote_credit.end[port].last)
     fcp = machine.state.limit_sent[port, (cycle + 1) % RING]
-    fcp[0], fcp[1] = lane + 1, remote.limit_sent[port, lane]
+    fcp[0], fcp[1] = lane + 1, remote_credit.limit_sent[port, lane]
     return True
 
 
 @by_type({FCPLimits: _send_fcp}, default=True)
-def send_fcp(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
+def send_fcp(remote_credit: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
     """Send a due flow-control packet if the port is free and return whether one is sent."""
     return False
 
 
 @inner
-def _hear_returns(remote: Rooms, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
+def _receive_returns(
+    remote_credit: BufferOccupancy, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int
+) -> None:
     received, places = machine.received_credit[port], machine.credit_in_places
     received[0] = received[1] = 0
-    if vls_apart(machine.switches):
-        lanes = read(given, places, port)
-        for lane in range(remote.taken.shape[1]):
-            if remote.taken[port, lane].blocks != 0:
+    if vls_cross_independently(machine.switches):
+        lanes = read(input_words, places, port)
+        for lane in range(remote_credit.taken.shape[1]):
+            if remote_credit.taken[port, lane].blocks != 0:
                 received[0] |= lanes & 1 << lane
         received[1] = 1
         return
-    blocks, lane = read(given, places, 2 * port), read(given, places, 2 * port + 1)
-    if lane < remote.taken.shape[1]:
-        received[0], received[1] = 1 << lane, min(blocks, int(remote.taken[port, lane].blocks))
+    blocks, lane = read(input_words, places, 2 * port), read(input_words, places, 2 * port + 1)
+    if lane < remote_credit.taken.shape[1]:
+        received[0], received[1] = 1 << lane, min(blocks, int(remote_credit.taken[port, lane].blocks))
 
 
 @inner
-def _hear_limits(remote: FCPLimits, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
+def _receive_limits(
+    remote_credit: FCPLimits, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int
+) -> None:
     received, places = machine.received_credit[port], machine.credit_in_places
-    valid, lane = read(given, places, 3 * port), read(given, places, 3 * port + 1)
-    received[0], received[1] = -1, read(given, places, 3 * port + 2)
-    if valid != 0 and lane < len(remote.whole):
+    valid, lane = read(input_words, places, 3 * port), read(input_words, places, 3 * port + 1)
+    received[0], received[1] = -1, read(input_words, places, 3 * port + 2)
+    if valid != 0 and lane < len(remote_credit.whole):
         received[0] = lane
 
 
-@by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
-def receive_credit(remote: Any, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
+@by_type({BufferOccupancy: _receive_returns, FCPLimits: _receive_limits})
+def receive_credit(remote_credit: Any, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int) -> None:
     """Store the credits that a port receives in a cycle.
 
     Returns are clamped to the blocks outstanding at its start.
@@ -214,50 +218,56 @@ def receive_credit(remote: Any, machine: SwitchMachine, given: NDArray[np.uint64
 
 
 @inner
-def _take_returns(remote: Rooms, received: Any, port: int) -> None:
+def _apply_returns(remote_credit: BufferOccupancy, received: Any, port: int) -> None:
     lanes = received[0]
     while lanes != 0:
-        give_back(remote, port, lowest(lanes), received[1])
+        release(remote_credit, port, lowest_member(lanes), received[1])
         lanes &= lanes - 1
 
 
 @inner
-def _take_limit(remote: FCPLimits, received: Any, port: int) -> None:
+def _apply_limit(remote_credit: FCPLimits, received: Any, port: int) -> None:
     if received[0] >= 0:
-        remote.limit[port, received[0]] = received[1]
+        remote_credit.limit[port, received[0]] = received[1]
 
 
-@by_type({Rooms: _take_returns, FCPLimits: _take_limit})
-def apply_received_credit(remote: Any, received: Any, port: int) -> None:
+@by_type({BufferOccupancy: _apply_returns, FCPLimits: _apply_limit})
+def apply_received_credit(remote_credit: Any, received: Any, port: int) -> None:
     """Apply the stored credits, from the next cycle on."""
 
 
 @inner
-def _show_returned(remote: Rooms, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
+def _write_returns(
+    remote_credit: BufferOccupancy, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
+) -> None:
     returned = machine.state.back[port, slot]
     if returned[_RETURNED_LANES] == 0:
         return
-    if vls_apart(machine.switches):
-        write(shown, machine.credit_out_places, port, returned[_RETURNED_LANES])
+    if vls_cross_independently(machine.switches):
+        write(output_words, machine.credit_out_places, port, returned[_RETURNED_LANES])
     else:
-        write(shown, machine.credit_out_places, 2 * port, returned[_RETURNED_BLOCKS])
-        write(shown, machine.credit_out_places, 2 * port + 1, lowest(returned[_RETURNED_LANES]))
+        write(output_words, machine.credit_out_places, 2 * port, returned[_RETURNED_BLOCKS])
+        write(output_words, machine.credit_out_places, 2 * port + 1, lowest_member(returned[_RETURNED_LANES]))
     returned[_RETURNED_LANES] = 0
 
 
 @inner
-def _show_said(remote: FCPLimits, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
+def _write_limits(
+    remote_credit: FCPLimits, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
+) -> None:
     machine.state.back[port, slot, _RETURNED_LANES] = 0
     fcp = machine.state.limit_sent[port, slot]
     if fcp[0] != 0:
-        write(shown, machine.credit_out_places, 3 * port, 1)
-        write(shown, machine.credit_out_places, 3 * port + 1, fcp[0] - 1)
-        write(shown, machine.credit_out_places, 3 * port + 2, fcp[1] % COUNTER_MODULUS)
+        write(output_words, machine.credit_out_places, 3 * port, 1)
+        write(output_words, machine.credit_out_places, 3 * port + 1, fcp[0] - 1)
+        write(output_words, machine.credit_out_places, 3 * port + 2, fcp[1] % COUNTER_MODULUS)
         fcp[0] = 0
 
 
-@by_type({Rooms: _show_returned, FCPLimits: _show_said})
-def show_returned(remote: Any, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
+@by_type({BufferOccupancy: _write_returns, FCPLimits: _write_limits})
+def write_credit_outputs(
+    remote_credit: Any, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
+) -> None:
     """Write the credits that a port sends in a cycle to the outputs."""
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Int64, Records
 from vlane.golden.engine.rule import Rule
-from vlane.golden.links.room import Rooms
+from vlane.golden.links.room import BufferOccupancy
 from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.output_ports import OutputPorts
@@ -30,7 +30,7 @@ RULES = (
 (CLOCK, FREE_SLOT, SLOTS_LEFT, TOP) = range(4)
 
 
-class Arriving:
+class ArrivingPacket:
     """The packet that arrives at an input.
 
     Parameters
@@ -48,7 +48,7 @@ class Arriving:
     packet: Int32
 
 
-class Shown:
+class OutgoingFlit:
     """Flit that an output sends in a cycle.
 
     Parameters
@@ -97,9 +97,9 @@ class SwitchState(NamedTuple):
     """
 
     packets: Packets
-    input_buffers: Rooms
-    arriving: Records[Arriving]
-    tx: Records[Shown]
+    input_buffers: BufferOccupancy
+    arriving: Records[ArrivingPacket]
+    tx: Records[OutgoingFlit]
     back: NDArray[np.int64]
     limit_sent: NDArray[np.int64]
     dropped: NDArray[np.int64]

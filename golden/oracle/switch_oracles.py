@@ -10,12 +10,20 @@ from vlane.golden.compiler.records import new_records
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
-from vlane.golden.links.room import Rooms, new_rooms
+from vlane.golden.links.room import BufferOccupancy, new_occupancy
 from vlane.golden.oracle.egress import own_ports_of
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import RESET, Port, bits_of, places, ports_of
 from vlane.golden.oracle.switch import switch_cycle
-from vlane.golden.oracle.switch_machine import RING, RULES, SLOTS_LEFT, Arriving, Shown, SwitchMachine, SwitchState
+from vlane.golden.oracle.switch_machine import (
+    RING,
+    RULES,
+    SLOTS_LEFT,
+    ArrivingPacket,
+    OutgoingFlit,
+    SwitchMachine,
+    SwitchState,
+)
 from vlane.golden.oracle.words import WORD_BITS
 from vlane.golden.schedulers.bank import new_bank
 from vlane.golden.schedulers.by_name import module_of
@@ -24,7 +32,7 @@ from vlane.golden.switches.kinds import Switches, infiniband_maker
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import OutputPorts, new_output_ports
 from vlane.golden.switches.packets import new_packets
-from vlane.golden.switches.vl_tables import rows_apart
+from vlane.golden.switches.vl_tables import tables_with_row_per_input
 from vlane.packets.drop_cause import DropCause
 from vlane.packets.fcp import COUNTER_BITS
 from vlane.schedulers.registry import SCHEDULERS
@@ -56,7 +64,7 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
     apart = parameters.switch_form.vls_apart
     fields = ("valid", "vl", "limit") if by_fcps else ("blocks",) if apart else ("blocks", "vl")
     program = [f"schedule__{name}" for name in ("enable", *_program_names(parameters))]
-    switches, out_ports, state = _golden(parameters, by_fcps=by_fcps)
+    switches, out_ports, state = _initial_state(parameters, with_fcps=by_fcps)
     machine = SwitchMachine(
         switches=switches,
         reset_switches=switches,
@@ -195,29 +203,29 @@ def _sc_ports() -> list[Port]:
     ]
 
 
-def _golden(given: SwitchParameters, *, by_fcps: bool) -> tuple[Switches, OutputPorts, SwitchState]:
+def _initial_state(parameters: SwitchParameters, *, with_fcps: bool) -> tuple[Switches, OutputPorts, SwitchState]:
     """Return golden's state after power-on: no routes, identity maps, schedulers with empty tables."""
-    ports, lanes = given.ports, given.data_vls
+    ports, lanes = parameters.ports, parameters.data_vls
     ends = 1 << port_bits_for(ports)
-    of_scheduler = given.of_scheduler()
-    module = module_of(given.scheduler, of_scheduler.get("form", ""))
+    of_scheduler = parameters.of_scheduler()
+    module = module_of(parameters.scheduler, of_scheduler.get("form", ""))
     out_ports = new_output_ports(
-        buffer=_rooms(given, ends),
-        remote=_remote(given, ends, by_fcps=by_fcps),
-        returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=given.inner_flits),
+        buffer=_rooms(parameters, ends),
+        remote_credit=_remote(parameters, ends, with_fcps=with_fcps),
+        returns=new_returns(end_count=ends, rows=1, flight=1, flit_shift=0, speed=parameters.inner_flits),
         bank=new_bank(module.make_state(**of_scheduler), ends),
-        largest=(given.largest,) * lanes,
+        largest=(parameters.largest,) * lanes,
     )
-    inside = mports_of(ports) * int(given["central_blocks"]) if given.kind.has_centre else 0
-    pool = ports * (2 * given.blocks + 4) + inside
-    slots = pool + ports * (given.largest + 4)
+    inside = mports_of(ports) * int(parameters["central_blocks"]) if parameters.kind.has_centre else 0
+    pool = ports * (2 * parameters.blocks + 4) + inside
+    slots = pool + ports * (parameters.largest + 4)
     regs = np.zeros(4, np.int64)
     regs[SLOTS_LEFT] = slots
     state = SwitchState(
         packets=new_packets(pool),
-        input_buffers=_rooms(given, ports),
-        arriving=new_records(Arriving, ports),
-        tx=new_records(Shown, ports, RING),
+        input_buffers=_rooms(parameters, ports),
+        arriving=new_records(ArrivingPacket, ports),
+        tx=new_records(OutgoingFlit, ports, RING),
         back=np.zeros((ports, RING, 2), np.int64),
         limit_sent=np.zeros((ports, RING, 2), np.int64),
         dropped=np.zeros((ports, RING), np.int64),
@@ -226,23 +234,25 @@ def _golden(given: SwitchParameters, *, by_fcps: bool) -> tuple[Switches, Output
         regs=regs,
     )
     state.arriving["slot"] = state.arriving["packet"] = -1
-    return _switches(given), out_ports, state
+    return _switches(parameters), out_ports, state
 
 
-def _switches(given: SwitchParameters) -> Switches:
-    ports, lanes = given.ports, given.data_vls
-    lft = np.full((1, given.lids), UNASSIGNED, np.uint8)
-    if not given.kind.by_channel:
+def _switches(parameters: SwitchParameters) -> Switches:
+    ports, lanes = parameters.ports, parameters.data_vls
+    lft = np.full((1, parameters.lids), UNASSIGNED, np.uint8)
+    if not parameters.kind.by_channel:
         vl = np.broadcast_to((np.arange(SL_COUNT) % lanes).astype(np.uint8), (1, ports, ports, SL_COUNT)).copy()
-        maker = infiniband_maker(given.switch_form.allocation, given.switch_form.crossbar, speed=given["speed"])
-        return maker(lanes=lanes, lft=lft, tables=rows_apart(vl, by_lane=False))
+        maker = infiniband_maker(
+            parameters.switch_form.allocation, parameters.switch_form.crossbar, speed=parameters["speed"]
+        )
+        return maker(lanes=lanes, lft=lft, tables=tables_with_row_per_input(vl, by_lane=False))
     channels = np.arange(SC_COUNT, dtype=np.uint8)
     lane_of = np.where(channels == SC15, UNASSIGNED, channels - (channels > SC15)).astype(np.uint8)
-    central = new_rooms(
+    central = new_occupancy(
         buffers=mports_of(ports),
-        blocks=given["central_blocks"],
-        minimum=(given["central_minimum"],) * lanes,
-        maximum=(given["central_maximum"],) * lanes,
+        blocks=parameters["central_blocks"],
+        minimum=(parameters["central_minimum"],) * lanes,
+        maximum=(parameters["central_maximum"],) * lanes,
     )
     return new_opa_switches(
         central=central,
@@ -252,27 +262,27 @@ def _switches(given: SwitchParameters) -> Switches:
     )
 
 
-def _rooms(given: SwitchParameters, buffers: int) -> Rooms:
-    return new_rooms(
+def _rooms(parameters: SwitchParameters, buffers: int) -> BufferOccupancy:
+    return new_occupancy(
         buffers=buffers,
-        blocks=given.blocks,
-        minimum=(given.minimum,) * given.data_vls,
-        maximum=(given.maximum,) * given.data_vls,
+        blocks=parameters.blocks,
+        minimum=(parameters.minimum,) * parameters.data_vls,
+        maximum=(parameters.maximum,) * parameters.data_vls,
     )
 
 
-def _remote(given: SwitchParameters, ends: int, *, by_fcps: bool) -> RemoteCredit:
+def _remote(parameters: SwitchParameters, end_count: int, *, with_fcps: bool) -> RemoteCredit:
     """Return the outputs' credits for the far ends.
 
     With flow-control packets, the co-simulated far ends have entries, too.
     """
-    if not by_fcps:
-        return _rooms(given, ends)
+    if not with_fcps:
+        return _rooms(parameters, end_count)
     return new_limits(
-        ends=2 * ends,
-        whole=(given.minimum,) * given.data_vls,
-        fcp_blocks=given["fcp_blocks"] or None,
-        period=given["fcp_period"],
+        end_count=2 * end_count,
+        whole=(parameters.minimum,) * parameters.data_vls,
+        fcp_blocks=parameters["fcp_blocks"] or None,
+        period=parameters["fcp_period"],
         sideband=False,
         flight=1,
     )

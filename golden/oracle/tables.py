@@ -45,21 +45,21 @@ class SL2VLMachine(NamedTuple):
 
 
 @kernel
-def sl2vl_cycle(machine: SL2VLMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def sl2vl_cycle(machine: SL2VLMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(given, machine.ins, 1, machine.seen)
-    run_sl2vl(machine, flag(given, machine.ins, 0), shown)
+    read_each(input_words, machine.ins, 1, machine.seen)
+    run_sl2vl(machine, flag(input_words, machine.ins, 0), output_words)
 
 
 @inner
-def run_sl2vl(machine: SL2VLMachine, _resets: int, shown: NDArray[np.uint64]) -> None:
+def run_sl2vl(machine: SL2VLMachine, _resets: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``.
 
     A reset has no effect, because the tables are memory.
     """
     state, seen, outs, rules = machine.state, machine.seen, machine.outs, machine.rules
     inputs = state.row.shape[0]
-    clear(shown)
+    clear(output_words)
     at = 2 * inputs
     writes, every, to_input, to_output = seen[at] != 0, seen[at + 1] != 0, seen[at + 2], seen[at + 3]
     for port in range(inputs):
@@ -67,9 +67,9 @@ def run_sl2vl(machine: SL2VLMachine, _resets: int, shown: NDArray[np.uint64]) ->
         vl, dropped, invalid = sl2vl.look_up(state, port, output, seen[inputs + port])
         sl2vl.count_rules(state, dropped, invalid, output, rules)
         rules[sl2vl.WHILE_WRITTEN] += writes and to_output == output and (every or to_input == port)
-        write(shown, outs, port, vl)
-        write(shown, outs, inputs + port, dropped)
-        write(shown, outs, 2 * inputs + port, invalid)
+        write(output_words, outs, port, vl)
+        write(output_words, outs, inputs + port, dropped)
+        write(output_words, outs, 2 * inputs + port, invalid)
     if writes:
         sl2vl.write(state, every, to_input, to_output, seen[at + 4])
         rules[sl2vl.ALL_INPUTS] += every and to_output < state.row.shape[1]
@@ -118,28 +118,28 @@ class LFTMachine(NamedTuple):
 
 
 @kernel
-def lft_cycle(machine: LFTMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def lft_cycle(machine: LFTMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(given, machine.ins, 1, machine.seen)
-    run_lft(machine, flag(given, machine.ins, 0), shown)
+    read_each(input_words, machine.ins, 1, machine.seen)
+    run_lft(machine, flag(input_words, machine.ins, 0), output_words)
 
 
 @inner
-def run_lft(machine: LFTMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+def run_lft(machine: LFTMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``.
 
     A reset sets the top to 0 and keeps the entries, including one being written.
     """
     state, seen, outs, lookups = machine.state, machine.seen, machine.outs, machine.lookups
-    clear(shown)
+    clear(output_words)
     for index in range(lookups):
         out, cause = lft.look_up(state, seen[index], machine.rules)
-        write(shown, outs, index, out)
-        write(shown, outs, lookups + index, cause != 0)
-        write(shown, outs, 2 * lookups + index, cause)
+        write(output_words, outs, index, out)
+        write(output_words, outs, lookups + index, cause != 0)
+        write(output_words, outs, 2 * lookups + index, cause)
     if seen[lookups] != 0:
         lft.write(state, seen[lookups + 1] != 0, seen[lookups + 2], seen[lookups + 3])
-    if resets != 0:
+    if is_reset != 0:
         lft.reset(state)
 
 
@@ -184,35 +184,35 @@ class SCMachine(NamedTuple):
 
 
 @kernel
-def sc_cycle(machine: SCMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+def sc_cycle(machine: SCMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(given, machine.ins, 1, machine.seen)
-    run_sc(machine, flag(given, machine.ins, 0), shown)
+    read_each(input_words, machine.ins, 1, machine.seen)
+    run_sc(machine, flag(input_words, machine.ins, 0), output_words)
 
 
 @inner
-def run_sc(machine: SCMachine, _resets: int, shown: NDArray[np.uint64]) -> None:
+def run_sc(machine: SCMachine, _resets: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``.
 
     A reset has no effect, because the tables are memory.
     """
     state, seen, outs, rules = machine.state, machine.seen, machine.outs, machine.rules
     ports = state.channels.shape[0]
-    clear(shown)
+    clear(output_words)
     for port in range(ports):
         channel, egress = seen[port], seen[ports + port]
         vl_in, invalid = sc.lane_in(state, port, channel, rules)
         leaves, vl, dropped = sc.forward(state, port, egress, channel, rules)
-        write(shown, outs, port, vl_in)
-        write(shown, outs, ports + port, invalid)
-        write(shown, outs, 2 * ports + port, leaves)
-        write(shown, outs, 3 * ports + port, vl)
-        write(shown, outs, 4 * ports + port, dropped)
+        write(output_words, outs, port, vl_in)
+        write(output_words, outs, ports + port, invalid)
+        write(output_words, outs, 2 * ports + port, leaves)
+        write(output_words, outs, 3 * ports + port, vl)
+        write(output_words, outs, 4 * ports + port, dropped)
     at = 2 * ports
     injected, refused = sc.inject(state, seen[at], rules)
-    write(shown, outs, 5 * ports, injected)
-    write(shown, outs, 5 * ports + 1, refused)
-    write(shown, outs, 5 * ports + 2, sc.receive(state, seen[at + 1]))
+    write(output_words, outs, 5 * ports, injected)
+    write(output_words, outs, 5 * ports + 1, refused)
+    write(output_words, outs, 5 * ports + 2, sc.receive(state, seen[at + 1]))
     if seen[at + 2] != 0:
         sc.write(state, seen[at + 3], seen[at + 4], seen[at + 5], seen[at + 6], seen[at + 7])
 

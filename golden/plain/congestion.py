@@ -142,12 +142,12 @@ class CongestedNic(Nic):
                 return number
         return None
 
-    def _first_of(self, number: int, now: int) -> Packet | None:
+    def _first_of(self, queue_number: int, now: int) -> Packet | None:
         """Return the packet that a class can inject, or None (NCC-11, NCC-12).
 
         A queue head whose flow is held moves to ``waiting``.
         """
-        waiting, queue = self.waiting[number], self.queues[number]
+        waiting, queue = self.waiting[queue_number], self.queues[queue_number]
         for turn in waiting.turns:
             if self.pacer.may(self._flow_of(turn[0]), now):
                 return turn[0] if self._has_room(turn[0]) else None
@@ -168,19 +168,19 @@ class CongestedNic(Nic):
         lane = int(self.vl[packet.sl])
         return self.egress.room.fits(lane, self.sizes.largest[lane])
 
-    def take(self, number: int) -> None:
+    def take(self, queue: int) -> None:
         """Write the chosen packet to the output buffer and number it (NET-2, NCC-18)."""
         packet = self.chosen
         assert packet is not None
-        if number < 0:
+        if queue < 0:
             self.cnps.popleft()
             self.returned += 1
         else:
-            if self.queues[number] and packet is self.queues[number][0]:
-                self.queues[number].popleft()
+            if self.queues[queue] and packet is self.queues[queue][0]:
+                self.queues[queue].popleft()
             else:
-                self.waiting[number].take(packet)
-            self.last_queue = number
+                self.waiting[queue].take(packet)
+            self.last_queue = queue
             packet.psn = self.psns[packet.dlid, packet.sl] % _PSNS
             self.psns[packet.dlid, packet.sl] += 1
         lane = int(self.vl[packet.sl])
@@ -274,18 +274,18 @@ class CongestedNetwork(PlainNetwork):
         return found
 
     def new_nic(
-        self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
+        self, nic_number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
     ) -> CongestedNic:
         """Return a NIC with congestion control."""
         return CongestedNic(
-            number,
+            nic_number,
             sizes,
             vl,
             egress,
             queues,
-            settings=self.settings.at_host(number),
+            settings=self.settings.at_host(nic_number),
             lids=self.lids,
-            writes=[each for each in self.host_writes if each.hosts is None or number in each.hosts],
+            writes=[each for each in self.host_writes if each.hosts is None or nic_number in each.hosts],
         )
 
     def _measure(self, switch: Switch, port: int) -> Callable[[int], int]:

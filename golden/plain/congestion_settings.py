@@ -31,9 +31,9 @@ class Settings(PacerSettings):
     credit_return: CreditReturn = field(default_factory=CreditReturn)
     credit_elements: Mapping[tuple[int, int], CreditReturn] = field(default_factory=dict)
 
-    def at_host(self, number: int) -> Settings:
+    def at_host(self, host: int) -> Settings:
         """Return the settings of a host."""
-        return replace(self, **self.of_host.get(number, {}))
+        return replace(self, **self.of_host.get(host, {}))
 
 
 class MarkerWrite(NamedTuple):

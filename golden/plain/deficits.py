@@ -32,12 +32,12 @@ class DTable:
         self.turn: int | None = None
         self.accumulated = 0
 
-    def decide(self, seen: Seen) -> int | None:
+    def decide(self, heads: Seen) -> int | None:
         """Return the lane whose head the accumulated weight covers, or None (DT-2, DT-3, DT-6)."""
-        offers = self.requesters.offers(seen)
-        self._discard(seen, offers)
-        if self.turn in offers and self.accumulated >= seen.blocks[offers[self.turn]]:
-            return self._send(seen, self.turn, offers[self.turn])
+        offers = self.requesters.offers(heads)
+        self._discard(heads, offers)
+        if self.turn in offers and self.accumulated >= heads.blocks[offers[self.turn]]:
+            return self._send(heads, self.turn, offers[self.turn])
         self._end_turn()
         for place in round_robin(self.place, len(self.entries)):
             requester, weight = self.entries[place]
@@ -45,17 +45,17 @@ class DTable:
                 self.place, self.turn = place, requester
                 self.accumulated = weight + self.deficit[requester]
                 self.deficit[requester] = 0
-                if self.accumulated >= seen.blocks[offers[requester]]:
-                    return self._send(seen, requester, offers[requester])
+                if self.accumulated >= heads.blocks[offers[requester]]:
+                    return self._send(heads, requester, offers[requester])
                 return None
         return None
 
-    def _discard(self, seen: Seen, offers: dict[int, int]) -> None:
+    def _discard(self, heads: Seen, offers: dict[int, int]) -> None:
         """Clear deficit and turn of inactive requesters, except what ``keep_on_stall`` preserves (DT-7, DT-8)."""
         for requester in range(self.requesters.count):
             if requester in offers:
                 continue
-            keeps = self.keep_on_stall and self.requesters.waits(seen, requester)
+            keeps = self.keep_on_stall and self.requesters.waits(heads, requester)
             if not keeps:
                 self.deficit[requester] = 0
             if requester == self.turn:
@@ -67,8 +67,8 @@ class DTable:
             self.deficit[self.turn] = self.accumulated
         self.turn, self.accumulated = None, 0
 
-    def _send(self, seen: Seen, requester: int, lane: int) -> int:
-        self.accumulated -= seen.blocks[lane]
+    def _send(self, heads: Seen, requester: int, lane: int) -> int:
+        self.accumulated -= heads.blocks[lane]
         return self.requesters.sends(requester, lane)
 
 

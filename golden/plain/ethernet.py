@@ -18,11 +18,11 @@ import numpy as np
 
 from vlane.ethernet.ecm_rp import Notice
 from vlane.golden.compiler.records import Records
-from vlane.golden.engine.bins import FACTORS, MASK, mixed
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.bins import FACTORS, MASK, hash_pair
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.ethernet import limiters, points, probers, watermarks
 from vlane.golden.ethernet.fabric import Fabric
-from vlane.golden.ethernet.messages import make
+from vlane.golden.ethernet.messages import generate_message
 from vlane.golden.ethernet.network import Ethernet, Options, Scheme, Service
 from vlane.golden.plain.ethernet_parts import CYCLE, DATA_BYTES, Frame, Link, Message, Node
 
@@ -104,7 +104,7 @@ class PlainEthernet:
             self.at(round(each.seconds * TIMES_A_SECOND), SERVICE, place)
         for node in self.adapters:
             if self.messages.to[node.number, -1]:
-                self.at(below(self.messages.bits[node.number], DATA_BYTES * node.link.unit), MESSAGE, node.number)
+                self.at(draw_below(self.messages.bits[node.number], DATA_BYTES * node.link.unit), MESSAGE, node.number)
             if self.drift_cycles:
                 self.at(self.drift_cycles * CYCLE, DRIFT, node.number)
 
@@ -144,12 +144,16 @@ class PlainEthernet:
         if link.on_wire is not None:
             return
         cycle, slower = time // CYCLE, link.slower
-        if link.sender >= self.nodes and self.scheme.pause and watermarks.frame_due(self.marks, link.number ^ 1, cycle):
-            quanta = int(watermarks.quanta(self.marks, link.number ^ 1, cycle))
+        if (
+            link.sender >= self.nodes
+            and self.scheme.pause
+            and watermarks.is_pause_frame_due(self.marks, link.number ^ 1, cycle)
+        ):
+            quanta = int(watermarks.pause_quanta(self.marks, link.number ^ 1, cycle))
             frame: Frame | None = Frame("pause", link.sender, link.receiver, quanta=quanta)
             slower = 1
             watermarks.note_frame_sent(self.marks, link.number ^ 1, cycle)
-            again = watermarks.refreshes_at(self.marks, link.number ^ 1)
+            again = watermarks.refresh_cycle(self.marks, link.number ^ 1)
             if again != watermarks.NEVER:
                 self.at(again * CYCLE, WATERMARK, link.number)
         elif time < max(link.silent_until, link.rests_until):
@@ -174,9 +178,9 @@ class PlainEthernet:
         assert frame is not None
         if link.sender >= self.nodes and frame.kind != "pause":
             if self.managed[link.sender - self.nodes]:
-                points.leave(self.points, link.number, frame.size)
+                points.remove_frame(self.points, link.number, frame.size)
             if frame.memory is not None:
-                watermarks.leave(self.marks, frame.memory, frame.size, time // CYCLE)
+                watermarks.remove_frame(self.marks, frame.memory, frame.size, time // CYCLE)
                 self.look_at(frame.memory, time)
         self.start(link, time)
 
@@ -198,7 +202,7 @@ class PlainEthernet:
         else:
             switch = link.receiver - self.nodes
             if frame.memory != link.number:
-                if not watermarks.arrive(self.marks, link.number, frame.size, time // CYCLE):
+                if not watermarks.store_frame(self.marks, link.number, frame.size, time // CYCLE):
                     self.drop(switch, frame)
                     return
                 frame.memory = link.number
@@ -223,18 +227,18 @@ class PlainEthernet:
         output.queues[row if len(output.queues) > 1 else 0].append(frame)
         if self.managed[switch]:
             is_data, cpid = frame.kind == "data", output.number
-            found = points.join(self.points, cpid, frame.size, is_data, is_data and frame.tag == cpid)
+            found = points.add_frame(self.points, cpid, frame.size, is_data, is_data and frame.tag == cpid)
             if found.sends:
                 self.notify(switch, output, frame, found, time)
         self.start(output, time)
 
-    def notify(self, switch: int, output: Link, about: Frame, found: points.Notification, time: int) -> None:
+    def notify(self, switch: int, output: Link, about: Frame, notification: points.Notification, time: int) -> None:
         """Schedule the notification for a sampled frame (ETH-7)."""
-        is_raising = not found.stop and found.feedback > 0
+        is_raising = not notification.stop and notification.feedback > 0
         self.switches[switch]["raising" if is_raising else "lowering"] += 1
         made = Frame("notification", self.nodes + switch, about.source, flow=about.destination)
-        made.notice = int(Notice.STOP if found.stop else Notice.POINT)
-        made.cpid, made.feedback, made.order = output.number, int(found.feedback), next(self.order)
+        made.notice = int(Notice.STOP if notification.stop else Notice.POINT)
+        made.cpid, made.feedback, made.order = output.number, int(notification.feedback), next(self.order)
         self.at(time + SHOWN * CYCLE, NOTIFICATION, output.number, made)
 
     # nodes
@@ -250,7 +254,9 @@ class PlainEthernet:
             node.control.append(reply)
             self.start(node.link, time)
         elif frame.kind == "reply":
-            found = probers.returned(self.probers, node.number, frame.flow, frame.stamp, frame.reached, frame.counted)
+            found = probers.process_reply(
+                self.probers, node.number, frame.flow, frame.stamp, frame.reached, frame.counted
+            )
             if found.valid:
                 self.receive_notification(node, (frame.flow, int(Notice.PROBE), frame.flow, int(found.feedback)), time)
         else:
@@ -260,7 +266,7 @@ class PlainEthernet:
         """Count a data frame, and its message if it is complete (ETH-18)."""
         flow, who = (frame.source, frame.destination), frame.source * self.nodes + frame.destination
         self.flows[flow]["delivered"] += 1
-        self.digest = (self.digest + mixed(who ^ (frame.serial * FACTORS[2] & MASK), cycle)) & MASK
+        self.digest = (self.digest + hash_pair(who ^ (frame.serial * FACTORS[2] & MASK), cycle)) & MASK
         serial, received = self.arriving.get(flow, (0, 0))
         received = received + 1 if serial == frame.serial else 1
         self.arriving[flow] = frame.serial, received
@@ -284,7 +290,7 @@ class PlainEthernet:
         """Generate a message and schedule the next one (ETH-11)."""
         if time >= self.stop:
             return
-        to, frames, slots = (int(each) for each in make(self.messages, node.number, time // CYCLE))
+        to, frames, slots = (int(each) for each in generate_message(self.messages, node.number, time // CYCLE))
         node.serials[to] += 1
         node.backlog[to].append(Message(time // CYCLE, node.serials[to], frames, frames))
         self.flows[node.number, to]["messages"] += 1
@@ -321,7 +327,9 @@ class PlainEthernet:
         if len(node.granted) >= MOST_GRANTED:
             return None
         waiting = [flow for flow in range(self.nodes) if node.backlog[flow]]
-        when = {flow: int(limiters.ready_at(self.limiters, node.number, flow, DATA_BYTES, cycle)) for flow in waiting}
+        when = {
+            flow: int(limiters.earliest_start(self.limiters, node.number, flow, DATA_BYTES, cycle)) for flow in waiting
+        }
         now = [flow for flow in waiting if when[flow] <= cycle]
         if now:
             return min(now, key=lambda flow: (flow - node.turn) % self.nodes)
@@ -329,18 +337,20 @@ class PlainEthernet:
             self.order_at(node, min(when.values()))
         return None
 
-    def ask(self, node: Node, to: int, cycle: int) -> None:
+    def ask(self, node: Node, destination: int, cycle: int) -> None:
         """Ask the reaction point for a frame, which may start when the answer is ready (ETH-13)."""
-        assert limiters.may(self.limiters, node.number, to, DATA_BYTES, cycle)
-        born, serial, frames, left = node.backlog[to].popleft()
+        assert limiters.may_start(self.limiters, node.number, destination, DATA_BYTES, cycle)
+        born, serial, frames, left = node.backlog[destination].popleft()
         if left > 1:
-            node.backlog[to].appendleft(Message(born, serial, frames, left - 1))
-        frame = Frame("data", node.number, to, DATA_BYTES, born=born, serial=serial, of=frames, ready=cycle + ASK)
-        flow_state = self.limiters.flow[node.number, to]
+            node.backlog[destination].appendleft(Message(born, serial, frames, left - 1))
+        frame = Frame(
+            "data", node.number, destination, DATA_BYTES, born=born, serial=serial, of=frames, ready=cycle + ASK
+        )
+        flow_state = self.limiters.flow[node.number, destination]
         if flow_state.limited and not flow_state.probe:
             frame.tag = int(flow_state.cpid)
         node.granted.append(frame)
-        node.turn = (to + 1) % self.nodes
+        node.turn = (destination + 1) % self.nodes
         self.at(frame.ready * CYCLE, SILENCE, node.link.number)
 
     def next_of_adapter(self, node: Node, time: int) -> Frame | None:
@@ -349,7 +359,7 @@ class PlainEthernet:
             frame = node.control.popleft()
             if frame.kind == "probe":
                 frame.stamp = time // CYCLE
-                frame.counted = int(probers.carried(self.probers, node.number, frame.destination))
+                frame.counted = int(probers.probe_byte_count(self.probers, node.number, frame.destination))
             return frame
         if not node.granted or node.granted[0].ready * CYCLE > time:
             return None
@@ -357,7 +367,7 @@ class PlainEthernet:
         to = frame.destination
         if self.scheme.probing != "none":
             limited = limiters.is_limited(self.limiters, node.number, to)
-            if probers.count(self.probers, node.number, to, DATA_BYTES, limited):
+            if probers.count_frame(self.probers, node.number, to, DATA_BYTES, limited):
                 node.control.append(Frame("probe", node.number, to, flow=to))
         self.order_at(node, cycle_from(time))
         return frame

@@ -43,9 +43,9 @@ class Marker:
         self.marked = 0
         self.because: set[str] = set()
 
-    def __call__(self, seen: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
+    def __call__(self, heads: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
         """Run the scheduler, mark the packet that starts, and update the level and the starved lanes (CCM-3, CCM-4)."""
-        lane = self.serve(seen, ready)
+        lane = self.serve(heads, ready)
         starts = ready and lane >= 0
         if starts:
             packet = self.egress.buffer[lane][0].packet
@@ -55,7 +55,7 @@ class Marker:
         elif ready:
             self.level = max(self.level - self.settings.idle_blocks, 0)
         if ready:
-            waiting = seen.request & ~seen.fits
+            waiting = heads.request & ~heads.fits
             self.starved = [was or bool(waiting >> each & 1) for each, was in enumerate(self.starved)]
         if starts:
             self.starved[lane] = False

@@ -258,11 +258,11 @@ class Nic:
                     return number
         return None
 
-    def take(self, number: int) -> None:
+    def take(self, queue: int) -> None:
         """Write the head packet of a queue to the output buffer (NET-2)."""
-        packet = self.queues[number].popleft()
+        packet = self.queues[queue].popleft()
         lane = int(self.vl[packet.sl])
-        self.last_queue = number
+        self.last_queue = queue
         self.egress.room.change(lane, packet.blocks)
         for place in range(packet.flits):
             self.egress.write(lane, Flit(packet, place))
@@ -345,9 +345,11 @@ class PlainNetwork:
         self.output = output
         self.egresses = [*output.values(), *(nic.egress for nic in self.nics)]
 
-    def new_nic(self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]) -> Nic:
+    def new_nic(
+        self, nic_number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
+    ) -> Nic:
         """Return a NIC."""
-        return Nic(number, sizes, vl, egress, queues)
+        return Nic(nic_number, sizes, vl, egress, queues)
 
     def set_cable(self, end: tuple[int, int], flight: int, pace: Fraction) -> None:
         """Set the flight time and pace of the cable at a switch port, in both directions."""

@@ -78,9 +78,11 @@ class RequestNetwork(PlainNetwork):
             nic.queues.extend(deque() for _ in range(2 - len(nic.queues)))
             nic.last_queue = 1
 
-    def new_nic(self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]) -> Nic:
+    def new_nic(
+        self, nic_number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
+    ) -> Nic:
         """Return a NIC that answers requests."""
-        nic = RequestNic(number, sizes, vl, egress, queues)
+        nic = RequestNic(nic_number, sizes, vl, egress, queues)
         nic.received = self._received
         return nic
 

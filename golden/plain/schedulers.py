@@ -20,7 +20,7 @@ TABLE, MAP = 0, 1
 class Scheduler(Protocol):
     """An egress scheduler, called in every cycle in which the link is free."""
 
-    def decide(self, seen: Seen) -> int | None:
+    def decide(self, heads: Seen) -> int | None:
         """Return the lane whose packet starts, or None."""
 
 
@@ -30,8 +30,8 @@ def serve_of(scheduler: Scheduler) -> Serve:
     It steps the scheduler if the link is ready (IBS-7).
     """
 
-    def step(seen: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
-        lane = scheduler.decide(seen) if ready else None
+    def step(heads: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
+        lane = scheduler.decide(heads) if ready else None
         return -1 if lane is None else lane
 
     return step
@@ -53,20 +53,20 @@ class Requesters:
         self.sent_from = [lanes - 1] * self.count
         self.lanes = lanes
 
-    def sendable(self, seen: Seen, requester: int) -> list[int]:
+    def sendable(self, heads: Seen, requester: int) -> list[int]:
         """Return the lanes of a requester that can send, starting after the lane that sent last."""
         order = round_robin(self.sent_from[requester], self.lanes)
-        return [lane for lane in order if self.owner[lane] == requester and (seen.request & seen.fits) >> lane & 1]
+        return [lane for lane in order if self.owner[lane] == requester and (heads.request & heads.fits) >> lane & 1]
 
-    def offers(self, seen: Seen) -> dict[int, int]:
+    def offers(self, heads: Seen) -> dict[int, int]:
         """Return the lane that each active requester offers."""
-        sendable = {requester: self.sendable(seen, requester) for requester in range(self.count)}
+        sendable = {requester: self.sendable(heads, requester) for requester in range(self.count)}
         return {requester: lanes[0] for requester, lanes in sendable.items() if lanes}
 
-    def waits(self, seen: Seen, requester: int) -> bool:
+    def waits(self, heads: Seen, requester: int) -> bool:
         """Return whether a requester has packets but no credit for any of them."""
-        has = any(seen.request >> lane & 1 for lane in range(self.lanes) if self.owner[lane] == requester)
-        return has and not self.sendable(seen, requester)
+        has = any(heads.request >> lane & 1 for lane in range(self.lanes) if self.owner[lane] == requester)
+        return has and not self.sendable(heads, requester)
 
     def sends(self, requester: int, lane: int) -> int:
         """Record the lane from which a requester sends, and return it."""
@@ -81,9 +81,9 @@ class RR:
         self.requesters = Requesters(lanes, requesters, writes)
         self.last = self.requesters.count - 1
 
-    def decide(self, seen: Seen) -> int | None:
+    def decide(self, heads: Seen) -> int | None:
         """Return the lane of the first active requester after the last one."""
-        offers = self.requesters.offers(seen)
+        offers = self.requesters.offers(heads)
         for requester in round_robin(self.last, self.requesters.count):
             if requester in offers:
                 self.last = requester
@@ -99,9 +99,9 @@ class WRR:
         self.weight = {index: weight for select, index, _, weight in writes if select == TABLE}
         self.turn, self.left = self.requesters.count - 1, 0
 
-    def decide(self, seen: Seen) -> int | None:
+    def decide(self, heads: Seen) -> int | None:
         """Return the lane of the current requester while its turn lasts, otherwise of the next one with a weight."""
-        offers = self.requesters.offers(seen)
+        offers = self.requesters.offers(heads)
         offers = {requester: lane for requester, lane in offers.items() if self.weight.get(requester)}
         if not offers:
             return None
@@ -124,17 +124,17 @@ class SCFQ:
         self.virtual_time = 0
         self.tags: dict[int, tuple[int, int]] = {}
 
-    def decide(self, seen: Seen) -> int | None:
+    def decide(self, heads: Seen) -> int | None:
         """Compute missing tags and return the lane with the smallest tag."""
-        offers = self.requesters.offers(seen)
+        offers = self.requesters.offers(heads)
         if not offers:
             self.virtual_time = 0
         for requester, (_, lane) in list(self.tags.items()):
-            if lane not in self.requesters.sendable(seen, requester):
+            if lane not in self.requesters.sendable(heads, requester):
                 del self.tags[requester]
         for requester, lane in offers.items():
             if self.reciprocal.get(requester) and requester not in self.tags:
-                tag = self.virtual_time + seen.blocks[lane] * self.reciprocal[requester]
+                tag = self.virtual_time + heads.blocks[lane] * self.reciprocal[requester]
                 self.tags[requester] = tag, lane
         if not self.tags:
             return None
@@ -150,20 +150,20 @@ class _List:
         self.lanes, self.entries = lanes, entries
         self.place, self.left = 0, entries[0][1]
 
-    def eligible(self, seen: Seen) -> list[int]:
+    def eligible(self, heads: Seen) -> list[int]:
         """Return the indices of entries with a weight whose lane can send (VLA-10)."""
-        sendable = seen.request & seen.fits
+        sendable = heads.request & heads.fits
         entries = enumerate(self.entries)
         return [place for place, (lane, weight) in entries if weight and lane < self.lanes and sendable >> lane & 1]
 
-    def serve(self, seen: Seen) -> int:
+    def serve(self, heads: Seen) -> int:
         """Return the lane of the current entry while it has weight left, otherwise of the next one (VLA-2 to VLA-5)."""
-        eligible = self.eligible(seen)
+        eligible = self.eligible(heads)
         if self.place not in eligible or self.left <= 0:
             self.place = next(it for it in round_robin(self.place, len(self.entries)) if it in eligible)
             self.left = self.entries[self.place][1]
         lane = self.entries[self.place][0]
-        self.left -= seen.blocks[lane]
+        self.left -= heads.blocks[lane]
         return lane
 
 
@@ -183,15 +183,15 @@ class VLArb:
         self.most = max(1, 64 * limit)
         self.counter = self.most
 
-    def decide(self, seen: Seen) -> int | None:
+    def decide(self, heads: Seen) -> int | None:
         """Return the lane of High unless its limit has expired, otherwise of Low (VLA-7, VLA-8, VLA-15, VLA-18)."""
-        high, low = self.high.eligible(seen), self.low.eligible(seen)
+        high, low = self.high.eligible(heads), self.low.eligible(heads)
         has_expired = self.counter <= 0
         if has_expired or not high:
             self.counter = self.most
         if high and not (has_expired and low):
-            lane = self.high.serve(seen)
+            lane = self.high.serve(heads)
             if self.limit != 255:
-                self.counter -= seen.blocks[lane]
+                self.counter -= heads.blocks[lane]
             return lane
-        return self.low.serve(seen) if low else None
+        return self.low.serve(heads) if low else None

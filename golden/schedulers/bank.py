@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.ports import at_port, batch_of, set_port
-from vlane.golden.engine.unread import unread
+from vlane.golden.engine.unread import unread_counters
 from vlane.golden.schedulers.by_name import MODULES, module_of
 from vlane.golden.schedulers.heads import NO_LANE, NO_WRITE, Heads, Program, no_heads
 
@@ -49,7 +49,7 @@ _LOADS = {module.State: module.load_ahead for module in MODULES if hasattr(modul
 _RESTS_AFTER = {module.State: _constant(module.REST_CYCLES) for module in MODULES}
 
 
-def _know(module: Any) -> None:
+def _register_plugin(module: Any) -> None:
     """Register a plug-in scheduler's functions under its state type."""
     if module.State not in _STEPS:
         _STEPS[module.State] = module.step
@@ -74,7 +74,7 @@ def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), for
         Other parameters of the component.
     """
     module = module_of(name, form)
-    _know(module)
+    _register_plugin(module)
     forms = {"form": form} if form else {}
     state = module.make_state(data_vls=data_vls, **forms, **parameters)
     nothing, rules = no_heads(data_vls), np.zeros(module.RULE_COUNT, np.int64)
@@ -90,12 +90,12 @@ def new_bank(state: Any, ports: int) -> Bank:
     return batch_of(state, ports)
 
 
-def install(bank: Bank, port: int, state: Any) -> None:
+def set_port_state(bank: Bank, port: int, state: Any) -> None:
     """Set one port of a bank to a state of the same type and size."""
     set_port(bank, port, state)
 
 
-def ask_swap(bank: Bank, port: int, writes: Sequence[Write]) -> None:
+def request_swap(bank: Bank, port: int, writes: Sequence[Write]) -> None:
     """Write a port's shadow table and request a swap in the next ready cycle.
 
     The scheduler must have two tables, and no swap may be pending.
@@ -106,7 +106,7 @@ def ask_swap(bank: Bank, port: int, writes: Sequence[Write]) -> None:
     state.regs[module.SWAP_PENDING] = True
 
 
-def swap_waits(bank: Bank, port: int) -> bool:
+def is_swap_pending(bank: Bank, port: int) -> bool:
     """Return whether a requested swap of a port's scheduler is still pending."""
     return bool(at_port(bank, port).regs[_MODULE_OF[type(bank)].SWAP_PENDING])
 
@@ -119,7 +119,7 @@ def step(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     write: Program,
     swap: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Run a clock cycle of the scheduler of one port and return (lane, list, granted).
 
@@ -140,7 +140,7 @@ def step(
         Program port.
     swap : bool
         Exchange shadow and active table; no effect on a scheduler with one table.
-    rules : array of int64
+    rule_counts : array of int64
         Counters of the module's ``RULES``, incremented.
     """
 
@@ -151,13 +151,13 @@ def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT
 
     Rule counts are discarded.
     """
-    rules = unread(RULE_COUNT)
+    rules = unread_counters(RULE_COUNT)
     lane, _, granted = step(at_port(bank, port), heads, ready, _NO_HOLD, NO_WRITE, _NO_SWAP, rules)
     return lane if granted and ready else NO_LANE
 
 
 @by_type(_LOOKS_BEHIND)
-def looks_behind(bank: Bank) -> bool:
+def uses_second_packets(bank: Bank) -> bool:
     """Return whether the scheduler uses packets behind the heads.
 
     Such a scheduler must be stepped even while its link is not ready.
@@ -165,12 +165,12 @@ def looks_behind(bank: Bank) -> bool:
 
 
 @by_type(_LOADS, default=True)
-def load_tables(bank: Bank, port: int) -> None:
+def prefetch_tables(bank: Bank, port: int) -> None:
     """Prefetch the tables that a decision of a port's scheduler reads."""
 
 
 @by_type(_RESTS_AFTER)
-def rests_after(bank: Bank) -> int:
+def idle_decisions_until_rest(bank: Bank) -> int:
     """Return the number of ready cycles without a packet to send after which further cycles change no state."""
 
 

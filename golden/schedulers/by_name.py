@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from vlane.golden.schedulers.plugged import plugged_module
+from vlane.golden.schedulers.plugged import plugin_module
 from vlane.plugins import found
 from vlane.schedulers.registry import SCHEDULERS
 
@@ -46,6 +46,6 @@ def module_of(name: str, form: str = "") -> Any:
     """
     plugin = found("scheduler", name)
     if plugin is not None:
-        return plugged_module(plugin)
+        return plugin_module(plugin)
     forms = SCHEDULERS[name].forms
     return FORMS[name, form or (forms[0] if forms else "")]

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import has, lowest, size
+from vlane.golden.engine.bits import is_member, lowest_member, member_count
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads
-from vlane.golden.schedulers.lanes import Lanes, offer, offered, sent
+from vlane.golden.schedulers.lanes import Lanes, choose_offers, offered_lane, record_sent
 
 TURN_RULES = (
     Rule("turn_continued", "DT-2", "the turn continued with another packet"),
@@ -99,7 +99,7 @@ def end_turns(deficits: DeficitState, entries: int) -> None:
     deficits.carried[:] = 0
 
 
-class Asking(NamedTuple):
+class TurnRequests(NamedTuple):
     """Requesters of a cycle.
 
     Parameters
@@ -123,9 +123,9 @@ def decide_turn(
     deficits: DeficitState,
     owner: NDArray[np.uint8],
     weight: NDArray[np.uint8],
-    asking: Asking,
+    asking: TurnRequests,
     commit: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> int:
     """Return the requester that sends, -1 for none.
 
@@ -139,22 +139,22 @@ def decide_turn(
         Requesters of this cycle.
     commit : bool
         The link is ready: update the state.
-    rules : array of int64
+    rule_counts : array of int64
         Counters of ``TURN_RULES``, incremented if ``commit``.
     """
     turn, accumulated = deficits.regs[TURN], deficits.regs[ACCUMULATED]
     in_turn = turn != NO_TURN
-    sendable = in_turn and has(asking.active, turn)
+    sendable = in_turn and is_member(asking.active, turn)
     if sendable and accumulated >= asking.blocks[asking.lane[turn]]:
         if commit:
-            _continue(deficits, asking, rules)
+            _continue_turn(deficits, asking, rule_counts)
         return turn
 
     entry = _next_entry(deficits.regs[POINTER], owner, weight, asking.active)
     left = 0  # accumulated weight that becomes the requester's deficit when the turn ends
     if in_turn:
         left = accumulated if sendable else 0
-        if deficits.keep and has(asking.waiting, turn):
+        if deficits.keep and is_member(asking.waiting, turn):
             left = min(accumulated, deficits.most_kept)
     served, sends, total = -1, False, 0
     if entry != NO_ENTRY:
@@ -163,21 +163,23 @@ def decide_turn(
         total = int(weight[entry]) + carried
         if total > deficits.most_accumulated:
             total = deficits.most_accumulated
-            rules[SATURATED] += commit
+            rule_counts[SATURATED] += commit
         sends = total >= asking.blocks[asking.lane[served]]
     if commit:
-        rules[IDLE] += asking.active == 0
-        rules[NOBODY] += asking.active != 0 and entry == NO_ENTRY
+        rule_counts[IDLE] += asking.active == 0
+        rule_counts[NOBODY] += asking.active != 0 and entry == NO_ENTRY
         if in_turn:
-            _carry(deficits, turn, left)
-            rules[REMAINDER] += sendable and left > 0
-            rules[TURN_LOST] += left < accumulated
-            rules[ON_STALL] += not sendable and left > 0
+            _set_deficit(deficits, turn, left)
+            rule_counts[REMAINDER] += sendable and left > 0
+            rule_counts[TURN_LOST] += left < accumulated
+            rule_counts[ON_STALL] += not sendable and left > 0
         deficits.regs[TURN], deficits.regs[ACCUMULATED] = NO_TURN, 0
         if entry != NO_ENTRY:
-            rules[TO_ITSELF] += served == turn
-            _begin(deficits, entry, served, int(weight[entry]), total, asking.blocks[asking.lane[served]], rules)
-        _discard_deficits(deficits, asking, rules)
+            rule_counts[TO_ITSELF] += served == turn
+            _begin_turn(
+                deficits, entry, served, int(weight[entry]), total, asking.blocks[asking.lane[served]], rule_counts
+            )
+        _discard_deficits(deficits, asking, rule_counts)
     return served if sends else -1
 
 
@@ -189,24 +191,30 @@ def _next_entry(last: int, owner: NDArray[np.uint8], weight: NDArray[np.uint8], 
     entries, entry = len(owner), last
     for _ in range(entries):
         entry = entry + 1 if entry + 1 < entries else 0
-        if weight[entry] != 0 and has(active, int(owner[entry])):
+        if weight[entry] != 0 and is_member(active, int(owner[entry])):
             return entry
     return NO_ENTRY
 
 
 @inner
-def _continue(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
+def _continue_turn(deficits: DeficitState, asking: TurnRequests, rule_counts: NDArray[np.int64]) -> None:
     """Send another packet in the current turn (DT-2)."""
     regs = deficits.regs
-    _discard_deficits(deficits, asking, rules)
+    _discard_deficits(deficits, asking, rule_counts)
     regs[ACCUMULATED] -= asking.blocks[asking.lane[regs[TURN]]]
-    rules[CONTINUED] += 1
-    rules[EXACT] += regs[ACCUMULATED] == 0
+    rule_counts[CONTINUED] += 1
+    rule_counts[EXACT] += regs[ACCUMULATED] == 0
 
 
 @inner
-def _begin(
-    deficits: DeficitState, entry: int, served: int, weight: int, total: int, blocks: int, rules: NDArray[np.int64]
+def _begin_turn(
+    deficits: DeficitState,
+    entry: int,
+    served: int,
+    weight: int,
+    total: int,
+    blocks: int,
+    rule_counts: NDArray[np.int64],
 ) -> None:
     """Start the turn of an entry with ``total`` accumulated blocks.
 
@@ -214,34 +222,34 @@ def _begin(
     """
     regs = deficits.regs
     sends = total >= blocks
-    rules[BEGAN] += sends
-    rules[NO_GRANT] += not sends
-    rules[DEFICIT_USED] += deficits.carried[served] > 0
-    rules[OVER_TURNS] += sends and blocks > weight
-    rules[EXACT] += sends and total == blocks
-    _carry(deficits, served, 0)
+    rule_counts[BEGAN] += sends
+    rule_counts[NO_GRANT] += not sends
+    rule_counts[DEFICIT_USED] += deficits.carried[served] > 0
+    rule_counts[OVER_TURNS] += sends and blocks > weight
+    rule_counts[EXACT] += sends and total == blocks
+    _set_deficit(deficits, served, 0)
     regs[POINTER], regs[TURN] = entry, served
     regs[ACCUMULATED] = total - (blocks if sends else 0)
 
 
 @inner
-def _discard_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
+def _discard_deficits(deficits: DeficitState, asking: TurnRequests, rule_counts: NDArray[np.int64]) -> None:
     """Clear the deficit of every inactive requester.
 
     With ``keep``, requesters that only lack credit keep their deficit.
     """
     kept = asking.active | (asking.waiting if deficits.keep else 0)
     carrying = deficits.regs[CARRYING]
-    rules[ON_STALL] += size(carrying & kept & ~asking.active)
+    rule_counts[ON_STALL] += member_count(carrying & kept & ~asking.active)
     lost = carrying & ~kept
     while lost != 0:
-        _carry(deficits, lowest(lost), 0)
+        _set_deficit(deficits, lowest_member(lost), 0)
         lost &= lost - 1
-        rules[DEFICIT_LOST] += 1
+        rule_counts[DEFICIT_LOST] += 1
 
 
 @inner
-def _carry(deficits: DeficitState, requester: int, blocks: int) -> None:
+def _set_deficit(deficits: DeficitState, requester: int, blocks: int) -> None:
     """Set the deficit of a requester, or 0 for none."""
     deficits.carried[requester] = blocks
     bit = 1 << requester
@@ -255,18 +263,18 @@ def serve_turn(
     entries: tuple[NDArray[np.uint8], NDArray[np.uint8]],
     heads: Heads,
     ready: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> int:
     """Decide among the data lanes and return the lane that sends, -1 for none.
 
     If the link is ready, the sender is recorded. ``entries`` are the requester and the weight of each entry.
     """
     sendable, every = heads.request & heads.fits, (1 << lanes.data_vls) - 1
-    active, waiting = offer(lanes, sendable & every, heads.request & every)
-    asking = Asking(active, waiting, lanes.lane, heads.blocks)
-    served = decide_turn(deficits, entries[0], entries[1], asking, ready, rules)
+    active, waiting = choose_offers(lanes, sendable & every, heads.request & every)
+    asking = TurnRequests(active, waiting, lanes.lane, heads.blocks)
+    served = decide_turn(deficits, entries[0], entries[1], asking, ready, rule_counts)
     if served < 0:
         return NO_LANE
     if ready:
-        sent(lanes, served)
-    return offered(lanes, served)
+        record_sent(lanes, served)
+    return offered_lane(lanes, served)

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.schedulers.deficit import TURN_RULES, DeficitState, end_turns, new_deficits, serve_turn
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
-from vlane.golden.schedulers.lanes import GATE_RULES, Lanes, gate, new_lanes, program_value, reset_lanes, without
+from vlane.golden.schedulers.lanes import (
+    GATE_RULES,
+    Lanes,
+    decide_vl15_and_hold,
+    new_lanes,
+    program_value,
+    requesters_without_value,
+    reset_lanes,
+)
 from vlane.schedulers.drr import MAX_QUANTUM
 
 RULES = (*TURN_RULES, *GATE_RULES)
@@ -80,7 +88,7 @@ def step(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     write: Program,
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
@@ -88,9 +96,9 @@ def step(
     arguments.
     """
     sendable = heads.request & heads.fits
-    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
+    lane, source, decides = decide_vl15_and_hold(state.lanes, sendable, ready, hold_data, rule_counts, HELD)
     if decides:
-        lane = serve_turn(state.deficits, state.lanes, (state.owner, state.quantum), heads, ready, rules)
+        lane = serve_turn(state.deficits, state.lanes, (state.owner, state.quantum), heads, ready, rule_counts)
     if write[0] != 0:
         program(state, write)
     return lane, source, lane != NO_LANE
@@ -99,4 +107,4 @@ def step(
 @kernel
 def unreachable(state: State) -> int:
     """Return a bit mask of requesters whose quantum is 0."""
-    return without(state.quantum)
+    return requesters_without_value(state.quantum)

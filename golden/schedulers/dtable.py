@@ -17,7 +17,7 @@ from vlane.golden.schedulers.lanes import (
     SELECT_MAP,
     SELECT_TABLE,
     Lanes,
-    gate,
+    decide_vl15_and_hold,
     new_lanes,
     program_map,
     reset_lanes,
@@ -129,7 +129,7 @@ def step(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     write: Program,
     swap: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Run one clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
 
@@ -139,16 +139,18 @@ def step(
     """
     sendable = heads.request & heads.fits
     bank = state.regs[BANK]
-    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
+    lane, source, decides = decide_vl15_and_hold(state.lanes, sendable, ready, hold_data, rule_counts, HELD)
     if decides:
-        lane = serve_turn(state.deficits, state.lanes, (state.owner[bank], state.weight[bank]), heads, ready, rules)
+        lane = serve_turn(
+            state.deficits, state.lanes, (state.owner[bank], state.weight[bank]), heads, ready, rule_counts
+        )
     swap_requested = swap or state.regs[SWAP_PENDING] != 0
     exchanged = swap_requested and ready
     if exchanged:
         state.regs[BANK] = bank ^ 1
         end_turns(state.deficits, state.owner.shape[1])
-        rules[SWAPPED] += 1
-    rules[SWAP_WAITED] += swap_requested and not ready
+        rule_counts[SWAPPED] += 1
+    rule_counts[SWAP_WAITED] += swap_requested and not ready
     state.regs[SWAP_PENDING] = swap_requested and not ready
     if write[0] != 0 and (write[1] == SELECT_MAP or not exchanged):
         program(state, write)

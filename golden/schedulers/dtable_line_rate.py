@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.egress import ListCode
-from vlane.golden.engine.bits import has
+from vlane.golden.engine.bits import is_member
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
@@ -29,7 +29,7 @@ from vlane.golden.schedulers.list_walk import (
     offered_lane,
     offered_weight,
     reset_walk,
-    walk,
+    run_walk,
     write_entry,
 )
 
@@ -187,11 +187,11 @@ def reset(state: State) -> None:
     reset_walk(state.table)
     state.head_before[:] = 0
     state.regs[:] = 0
-    _forget(state)
+    _clear_accounts(state)
 
 
 @inner
-def _forget(state: State) -> None:
+def _clear_accounts(state: State) -> None:
     """Clear the accounts, the current lane and the next turn (DTLR-11)."""
     regs = state.regs
     state.account[:] = 0
@@ -201,7 +201,7 @@ def _forget(state: State) -> None:
 
 @inner
 def _has(lanes: int, lane: int) -> bool:
-    return lane != NO_LANE and has(lanes, lane)
+    return lane != NO_LANE and is_member(lanes, lane)
 
 
 @inner
@@ -211,7 +211,7 @@ def _wrapped(account: int) -> int:
 
 
 @inner
-def _returns(state: State) -> bool:
+def _returns_entry(state: State) -> bool:
     """Return whether the current lane is done, no turn is next, and the entry is the lane's (DTLR-4, DTLR-6)."""
     regs, table = state.regs, state.table
     if (
@@ -226,10 +226,10 @@ def _returns(state: State) -> bool:
 
 
 @inner
-def _named(state: State) -> int:
+def _named_lane(state: State) -> int:
     """Return the data lane that a decision of this cycle names (DTLR-4)."""
     regs = state.regs
-    if regs[STAYS] != 0 or (regs[KNOWN_ONE] != 0 and _returns(state)):
+    if regs[STAYS] != 0 or (regs[KNOWN_ONE] != 0 and _returns_entry(state)):
         return regs[CURRENT]
     return regs[NEXT] if regs[COVERS] != 0 and regs[SETTLES] == 0 else NO_LANE
 
@@ -248,7 +248,7 @@ def step(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     write: Program,
     swap: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Run one clock cycle and return (lane, list) that it names, and whether that lane's packet may start.
 
@@ -260,13 +260,13 @@ def step(
     vl15 = state.has_vl15 and _has(sends, state.data_vls)
     may = not vl15 and not hold_data
     decides = ready and may
-    lane = _named(state) if may else NO_LANE
+    lane = _named_lane(state) if may else NO_LANE
     granted = _has(data, lane)
-    rules[VL15_FIRST] += ready and vl15 and data != 0
-    rules[HELD] += ready and hold_data and not vl15 and data != 0
+    rule_counts[VL15_FIRST] += ready and vl15 and data != 0
+    rule_counts[HELD] += ready and hold_data and not vl15 and data != 0
     sendable = data & regs[CHARGED]
-    leaves = _cycle(state, data, heads, decides, lane, rules)
-    rules[WAITED] += walk(state.table, regs[ABLE_BEFORE], state.data_vls, leaves)
+    leaves = _cycle(state, data, heads, decides, lane, rule_counts)
+    rule_counts[WAITED] += run_walk(state.table, regs[ABLE_BEFORE], state.data_vls, leaves)
 
     regs[SENT_BEFORE], regs[ABLE_BEFORE] = data, sendable
     for each in range(state.data_vls):
@@ -281,10 +281,10 @@ def step(
     regs[SWAP_PENDING] = swap_requested and not ready
     if swap_requested and ready:
         exchange_walk(state.table)
-        _forget(state)
-        rules[SWAPPED] += 1
+        _clear_accounts(state)
+        rule_counts[SWAPPED] += 1
     elif write[0] != 0:
-        rules[EMPTIED] += program(state, write)
+        rule_counts[EMPTIED] += program(state, write)
     return lane, source, granted
 
 
@@ -295,40 +295,40 @@ def _cycle(
     heads: Heads,
     decides: bool,  # noqa: FBT001 - kernels take positional arguments only
     lane: int,
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> bool:
     """Run turns and accounts of a cycle that names ``lane``, and look ahead to the lane of the next cycle.
 
     Return whether the offered entry leaves.
     """
     regs, account = state.regs, state.account
-    stays, returns, settles = regs[STAYS] != 0, _returns(state), regs[SETTLES] != 0
+    stays, returns, settles = regs[STAYS] != 0, _returns_entry(state), regs[SETTLES] != 0
     # The next turn begins as soon as the current lane is known to be done (DTLR-5).
     begins = regs[NEXT] != NO_LANE and not stays and not settles
     current = regs[NEXT] if begins else regs[CURRENT]
     was_covered = current != NO_LANE and account[current] >= 0
     next_covers = regs[NEXT] != NO_LANE and account[regs[NEXT]] >= 0
     sent = decides and _has(data, lane)
-    rules[LOST] += decides and lane != NO_LANE and not sent
-    rules[STAYED] += sent and stays
-    rules[BEGAN] += sent and begins
-    rules[NO_GRANT] += decides and lane == NO_LANE and (begins or returns)
-    rules[AHEAD] += begins and not decides
+    rule_counts[LOST] += decides and lane != NO_LANE and not sent
+    rule_counts[STAYED] += sent and stays
+    rule_counts[BEGAN] += sent and begins
+    rule_counts[NO_GRANT] += decides and lane == NO_LANE and (begins or returns)
+    rule_counts[AHEAD] += begins and not decides
 
-    kept = _keep(state, data, heads.behind, decides, lane if sent else NO_LANE, rules)
+    kept = _lanes_still_charged(state, data, heads.behind, decides, lane if sent else NO_LANE, rule_counts)
     goes_on = sent and _has(heads.behind, lane)
     follows_one = goes_on and heads.behind_blocks[lane] == 1
     if goes_on:
-        _charge_following(state, lane, heads.behind_blocks[lane], returns, rules)
+        _charge_following(state, lane, heads.behind_blocks[lane], returns, rule_counts)
     # An entry of the current lane is taken without a grant, unless the head is known to be one block (DTLR-6, DTLR-7).
     renews = returns and regs[KNOWN_ONE] == 0
-    rules[RETURNED] += renews
-    taken, leaves = _taken(state, current, begins, renews or (returns and decides), rules)
+    rule_counts[RETURNED] += renews
+    taken, leaves = _next_turn_lane(state, current, begins, renews or (returns and decides), rule_counts)
     if taken != NO_LANE or renews:
         to = current if renews else taken
-        rules[LATE] += not _has(kept, to)
-        _add(state, to, offered_weight(state.table), kept)
-    came = _charge(state, data if decides else -1)
+        rule_counts[LATE] += not _has(kept, to)
+        _add_weight(state, to, offered_weight(state.table), kept)
+    came = _charge_heads(state, data if decides else -1)
 
     # Foresee: a weight of at least the largest packet covers any head, so that no account need be looked at.
     ample = (taken != NO_LANE or renews or returns) and offered_weight(state.table) >= state.mtu_blocks
@@ -340,7 +340,7 @@ def _cycle(
         held = ample if renews else was_covered if begins or settles else stays
         stays_next = held and _has(kept, current)
     regs[SETTLES] = (renews and not ample) or (goes_on and returns and not follows_one)
-    rules[SETTLED] += regs[SETTLES] != 0
+    rule_counts[SETTLED] += regs[SETTLES] != 0
     if taken != NO_LANE:  # an entry became the next turn
         regs[NEXT], regs[COVERS] = taken, _has(kept, taken) and (heads.blocks[taken] == 1 or ample)
     elif begins:  # the next turn became the current one, and no entry took its place
@@ -354,13 +354,13 @@ def _cycle(
 
 
 @inner
-def _keep(
+def _lanes_still_charged(
     state: State,
     data: int,
     behind: int,
     decides: bool,  # noqa: FBT001 - kernels take positional arguments only
     sent: int,
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> int:
     """Return the charged lanes that stay so. The others lose their accounts (DTLR-7, DTLR-8).
 
@@ -369,10 +369,10 @@ def _keep(
     """
     charged = state.regs[CHARGED]
     kept = charged & data if decides else charged
-    rules[ACCOUNT_LOST] += kept != charged
+    rule_counts[ACCOUNT_LOST] += kept != charged
     if sent != NO_LANE:
         kept &= behind | ~(1 << sent)
-        rules[FOR_WANT] += not _has(behind, sent)
+        rule_counts[FOR_WANT] += not _has(behind, sent)
     for each in range(state.data_vls):
         if _has(charged & ~kept, each):
             state.account[each] = 0
@@ -380,30 +380,30 @@ def _keep(
 
 
 @inner
-def _charge_following(state: State, lane: int, blocks: int, returns: bool, rules: NDArray[np.int64]) -> None:  # noqa: FBT001 - kernels take positional arguments only
+def _charge_following(state: State, lane: int, blocks: int, returns: bool, rule_counts: NDArray[np.int64]) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Charge the packet behind a sent head. With an entry of its own lane, that starts a new account (DTLR-7)."""
     account = state.account
-    rules[EXACT] += account[lane] == 0
+    rule_counts[EXACT] += account[lane] == 0
     before = offered_weight(state.table) - 1 if returns else account[lane]
     account[lane] = _wrapped(before - blocks)
-    rules[RETURN_GRANT] += returns
-    rules[REMAINDER] += -blocks < account[lane] < 0
+    rule_counts[RETURN_GRANT] += returns
+    rule_counts[REMAINDER] += -blocks < account[lane] < 0
 
 
 @inner
-def _taken(
+def _next_turn_lane(
     state: State,
     current: int,
     begins: bool,  # noqa: FBT001 - kernels take positional arguments only
     used: bool,  # noqa: FBT001 - kernels take positional arguments only
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, bool]:
     """Return the offered entry's lane if it becomes the next turn, else -1, and whether it leaves (DTLR-6)."""
     table = state.table
     if table.regs[OFFERED] == NO_ENTRY or not (begins or state.regs[NEXT] == NO_LANE):
         return NO_LANE, False
     if table.regs[CAN] == 0:  # its lane cannot send any more
-        rules[DROPPED] += 1
+        rule_counts[DROPPED] += 1
         return NO_LANE, True
     if offered_lane(table) == current:  # it serves the current lane, not the next turn
         return NO_LANE, used
@@ -411,14 +411,14 @@ def _taken(
 
 
 @inner
-def _add(state: State, lane: int, weight: int, charged: int) -> None:
+def _add_weight(state: State, lane: int, weight: int, charged: int) -> None:
     """Add a turn's weight to its lane's account, if the lane is charged."""
     if _has(charged, lane):
         state.account[lane] = _wrapped(state.account[lane] + weight)
 
 
 @inner
-def _charge(state: State, may: int) -> int:
+def _charge_heads(state: State, may: int) -> int:
     """Charge heads of the previous cycle to the accounts of lanes in ``may``, and return the lanes (DTLR-2)."""
     regs = state.regs
     came = regs[SENT_BEFORE] & ~regs[CHARGED] & ~regs[CHARGED_BEFORE] & may

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.egress import ListCode
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Program
@@ -110,13 +110,13 @@ def program_value(lanes: Lanes, values: NDArray[Any], write: Program) -> None:
 
 
 @inner
-def offered(lanes: Lanes, requester: int) -> int:
+def offered_lane(lanes: Lanes, requester: int) -> int:
     """Return the lane that a requester offers."""
     return int(lanes.lane[requester]) if lanes.mapped else requester
 
 
 @inner
-def offer(lanes: Lanes, sendable: int, request: int) -> tuple[int, int]:
+def choose_offers(lanes: Lanes, sendable: int, request: int) -> tuple[int, int]:
     """Choose the lane that each requester offers.
 
     Return the bit mask of requesters that can send, and the mask of requesters that only lack credit.
@@ -125,7 +125,7 @@ def offer(lanes: Lanes, sendable: int, request: int) -> tuple[int, int]:
         return sendable, request & ~sendable
     active, waiting, left = 0, 0, request
     while left != 0:
-        lane = lowest(left)
+        lane = lowest_member(left)
         left &= left - 1
         requester = int(lanes.owner[lane])
         if requester >= lanes.requesters:
@@ -144,10 +144,10 @@ def offer(lanes: Lanes, sendable: int, request: int) -> tuple[int, int]:
 
 
 @kernel
-def hold(lanes: Lanes, sendable: int, held: int, taken: NDArray[np.int64]) -> int:
+def hold_offers(lanes: Lanes, sendable: int, held: int, taken: NDArray[np.int64]) -> int:
     """Keep the lane already chosen (``taken``) as the offer of each requester in ``held`` while the lane can send.
 
-    Return the mask of requesters whose lane cannot send any more. Call this after ``offer``, with equal lanes.
+    Return the mask of requesters whose lane cannot send any more. Call this after ``choose_offers``, with equal lanes.
     """
     if not lanes.mapped:
         return 0
@@ -163,19 +163,19 @@ def hold(lanes: Lanes, sendable: int, held: int, taken: NDArray[np.int64]) -> in
 
 
 @kernel
-def sent(lanes: Lanes, requester: int) -> None:
+def record_sent(lanes: Lanes, requester: int) -> None:
     """Record the lane offered by a requester as the lane that sent last."""
     if lanes.mapped:
         lanes.last[requester] = lanes.lane[requester]
 
 
 @inner
-def gate(
+def decide_vl15_and_hold(
     lanes: Lanes,
     sendable: int,
     ready: bool,  # noqa: FBT001 - a signal of the hardware
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
     held: int,
 ) -> tuple[int, int, bool]:
     """Decide VL15 and the hold of data, which precede every data decision (VLA-14, VLA-15).
@@ -185,15 +185,15 @@ def gate(
     """
     waits = ready and sendable & ((1 << lanes.data_vls) - 1) != 0
     if lanes.has_vl15 and (sendable >> lanes.data_vls) & 1 != 0:
-        rules[held + 1] += waits
+        rule_counts[held + 1] += waits
         return lanes.data_vls, _FROM_VL15, False
     if hold_data:
-        rules[held] += waits
+        rule_counts[held] += waits
     return NO_LANE, _FROM_NONE, not hold_data
 
 
 @inner
-def without(values: NDArray[Any]) -> int:
+def requesters_without_value(values: NDArray[Any]) -> int:
     """Return the bit mask of requesters whose value is 0."""
     found = 0
     for requester in range(len(values)):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import has, lowest
+from vlane.golden.engine.bits import is_member, lowest_member
 from vlane.golden.engine.kernel import inner
 
 ROW = 8
@@ -88,7 +88,7 @@ def new_walk(entries: int) -> ListWalk:
 @inner
 def reset_walk(state: ListWalk) -> None:
     """Reset: both tables are empty (VLALR-1)."""
-    _empty(state)
+    _clear_pipeline(state)
     for bank in range(2):
         for row in range(len(state.named)):
             if state.weight[bank, ROW * row : ROW * (row + 1)].any():
@@ -104,14 +104,14 @@ def exchange_walk(state: ListWalk) -> None:
 
     The list is read again from its start (VLALR-2).
     """
-    _empty(state)
+    _clear_pipeline(state)
     regs, rows = state.regs, len(state.named)
     regs[BANK] ^= 1
     regs[SINCE_EXCHANGE], regs[AWAKE], regs[LAST_CHOSEN] = 1, (1 << rows) - 1, NO_ENTRY
 
 
 @inner
-def _empty(state: ListWalk) -> None:
+def _clear_pipeline(state: ListWalk) -> None:
     state.named[:] = 0
     regs = state.regs
     regs[CHOSEN], regs[FETCHED], regs[CURRENT_ROW], regs[LEFT_IN_ROW] = NO_ENTRY, NO_ENTRY, NO_ENTRY, 0
@@ -157,7 +157,7 @@ def offered_weight(state: ListWalk) -> int:
 
 
 @inner
-def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noqa: FBT001 - kernels take positional arguments only
+def run_walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noqa: FBT001 - kernels take positional arguments only
     """Run a cycle of the pipeline and return whether a picked entry began to wait (VLALR-2 to VLALR-5).
 
     Parameters
@@ -174,17 +174,17 @@ def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noq
     regs, bank, read = state.regs, state.regs[BANK], is_read(state)
     picked, waiting, offered = regs[PICKED], regs[WAITING], regs[OFFERED]
     if read or waiting == NO_ENTRY:  # a waiting entry stops the stages behind it
-        _move(state, before, read)
+        _pick_next(state, before, read)
     comes = NO_ENTRY if read else picked
     waits = False
     if offered == NO_ENTRY or leaves:
         if waiting != NO_ENTRY:  # the lane may have lost its packet or credit since the entry was picked
             regs[OFFERED], regs[WAITING] = waiting, NO_ENTRY
-            regs[CAN] = has(before, state.lane[bank, waiting])
+            regs[CAN] = is_member(before, state.lane[bank, waiting])
         else:  # a picked entry was able when its row was fetched
             regs[OFFERED], regs[CAN] = comes, comes != NO_ENTRY
     else:
-        regs[CAN] = has(before, state.lane[bank, offered])
+        regs[CAN] = is_member(before, state.lane[bank, offered])
         if waiting == NO_ENTRY:
             regs[WAITING] = comes
             waits = comes != NO_ENTRY
@@ -203,7 +203,7 @@ def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noq
 
 
 @inner
-def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
+def _pick_next(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Pick the next entry of the current row.
 
     After its last entry, advance all rows by one stage (VLALR-3).
@@ -212,13 +212,13 @@ def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - k
     left = regs[LEFT_IN_ROW]
     regs[PICKED] = NO_ENTRY
     if left != 0:
-        place = lowest(left)
+        place = lowest_member(left)
         regs[PICKED] = ROW * regs[CURRENT_ROW] + place
         left &= ~(1 << place)
     if left == 0:
         regs[CURRENT_ROW] = regs[FETCHED]
         if regs[FETCHED] != NO_ENTRY:
-            left = _picked_of(state, regs[FETCHED], before, read)
+            left = _pickable_entries(state, regs[FETCHED], before, read)
         regs[FETCHED] = regs[CHOSEN]
         regs[CHOSEN] = _next_row(regs[LAST_CHOSEN], regs[AWAKE], rows, read)
         # If no row is awake, the search restarts at row 0.
@@ -227,7 +227,7 @@ def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - k
 
 
 @inner
-def _picked_of(state: ListWalk, row: int, before: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
+def _pickable_entries(state: ListWalk, row: int, before: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
     """Return a bit mask of the row's entries to pick: those with a weight and an able lane.
 
     All entries are picked while the list is read.
@@ -235,7 +235,7 @@ def _picked_of(state: ListWalk, row: int, before: int, read: bool) -> int:  # no
     bank, picked = state.regs[BANK], 0
     for place in range(ROW):
         entry = ROW * row + place
-        sends = state.weight[bank, entry] != 0 and has(before, state.lane[bank, entry])
+        sends = state.weight[bank, entry] != 0 and is_member(before, state.lane[bank, entry])
         picked |= (read or sends) << place
     return picked
 
@@ -250,6 +250,6 @@ def _next_row(last: int, awake: int, rows: int, read: bool) -> int:  # noqa: FBT
         row = (last + step) % rows
         if read and last + step >= rows:
             return NO_ENTRY
-        if has(awake, row):
+        if is_member(awake, row):
             return row
     return NO_ENTRY

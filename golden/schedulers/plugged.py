@@ -13,20 +13,20 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import has
+from vlane.golden.engine.bits import is_member
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
     GATE_RULES,
     Lanes,
-    gate,
+    choose_offers,
+    decide_vl15_and_hold,
     new_lanes,
-    offer,
-    offered,
+    offered_lane,
     program_value,
+    record_sent,
     reset_lanes,
-    sent,
 )
 from vlane.plugins import Plugin, digest_of
 
@@ -40,7 +40,7 @@ _SENT, _IDLE, _HELD, _ = range(len(_RULES))
 _made: dict[Callable[..., Any], Any] = {}
 
 
-def plugged_module(plugin: Plugin) -> Any:
+def plugin_module(plugin: Plugin) -> Any:
     """Return the interface of a golden scheduler module (``by_name.py``) for a plug-in's scheduler."""
     if plugin.made not in _made:
         _made[plugin.made] = _module(plugin)
@@ -64,7 +64,7 @@ def _state_type(plugin: Plugin) -> Any:
 def _module(plugin: Plugin) -> Any:
     state_type, memory_words = _state_type(plugin), plugin.options["memory"]
     choose = inner(plugin.made.choose)  # type: ignore[attr-defined]
-    note = inner(cast("Callable[..., None]", getattr(plugin.made, "sent", _nothing)))
+    note = inner(cast("Callable[..., None]", getattr(plugin.made, "sent", _ignore_sent)))
 
     def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> Any:
         lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
@@ -92,26 +92,26 @@ def _module(plugin: Plugin) -> Any:
         hold_data: bool,  # noqa: FBT001 - a signal of the hardware
         write: Program,
         swap: bool,  # noqa: ARG001, FBT001 - there is one table only
-        rules: NDArray[np.int64],
+        rule_counts: NDArray[np.int64],
     ) -> tuple[int, int, bool]:
         sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-        lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, _HELD)
+        lane, source, decides = decide_vl15_and_hold(state.lanes, sendable, ready, hold_data, rule_counts, _HELD)
         if decides:
-            active, waiting = offer(state.lanes, sendable & data, heads.request & data)
+            active, waiting = choose_offers(state.lanes, sendable & data, heads.request & data)
             for requester in range(state.lanes.requesters):
-                offers = has(active, requester)
-                state.sizes[requester] = heads.blocks[offered(state.lanes, requester)] if offers else 0
+                offers = is_member(active, requester)
+                state.sizes[requester] = heads.blocks[offered_lane(state.lanes, requester)] if offers else 0
             chosen = -1
             if active != 0:
                 chosen = choose(active, waiting, state.sizes, state.weights, state.memory)
-            if chosen >= 0 and has(active, chosen):
-                lane = offered(state.lanes, chosen)
+            if chosen >= 0 and is_member(active, chosen):
+                lane = offered_lane(state.lanes, chosen)
                 if ready:
-                    rules[_SENT] += 1
+                    rule_counts[_SENT] += 1
                     note(chosen, state.sizes, state.weights, state.memory)
-                    sent(state.lanes, chosen)
+                    record_sent(state.lanes, chosen)
             elif ready:
-                rules[_IDLE] += 1
+                rule_counts[_IDLE] += 1
         if write[0] != 0:
             program(state, write)
         return lane, source, lane != NO_LANE
@@ -129,5 +129,5 @@ def _module(plugin: Plugin) -> Any:
     )
 
 
-def _nothing(chosen: int, sizes: NDArray[np.int64], weights: NDArray[np.int64], memory: NDArray[np.int64]) -> None:
+def _ignore_sent(chosen: int, sizes: NDArray[np.int64], weights: NDArray[np.int64], memory: NDArray[np.int64]) -> None:
     """Do nothing: the plug-in keeps no record of sent packets."""

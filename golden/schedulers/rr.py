@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import next_or_none
+from vlane.golden.engine.bits import next_member_or_none
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
@@ -15,13 +15,13 @@ from vlane.golden.schedulers.lanes import (
     GATE_RULES,
     SELECT_MAP,
     Lanes,
-    gate,
+    choose_offers,
+    decide_vl15_and_hold,
     new_lanes,
-    offer,
-    offered,
+    offered_lane,
     program_map,
+    record_sent,
     reset_lanes,
-    sent,
 )
 
 RULES = (
@@ -85,7 +85,7 @@ def step(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     write: Program,
     swap: bool,  # noqa: ARG001, FBT001 - there is no table
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
@@ -93,29 +93,29 @@ def step(
     arguments.
     """
     sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
+    lane, source, decides = decide_vl15_and_hold(state.lanes, sendable, ready, hold_data, rule_counts, HELD)
     if decides:
-        active, _ = offer(state.lanes, sendable & data, heads.request & data)
-        served = next_or_none(active, state.regs[0])
+        active, _ = choose_offers(state.lanes, sendable & data, heads.request & data)
+        served = next_member_or_none(active, state.regs[0])
         if served >= 0:
-            lane = offered(state.lanes, served)
+            lane = offered_lane(state.lanes, served)
         if ready:
-            _note(state, served, rules)
+            _record_served(state, served, rule_counts)
     if write[0] != 0:
         program(state, write)
     return lane, source, lane != NO_LANE
 
 
 @inner
-def _note(state: State, served: int, rules: NDArray[np.int64]) -> None:
+def _record_served(state: State, served: int, rule_counts: NDArray[np.int64]) -> None:
     """Record the requester that sent (-1 for none), after which the next search starts."""
     last = state.regs[0]
-    rules[IDLE] += served < 0
+    rule_counts[IDLE] += served < 0
     if served >= 0:
         following = last + 1 if last + 1 < state.lanes.requesters else 0
-        rules[MOVED_ON] += served != last
-        rules[SAME_AGAIN] += served == last
-        rules[SKIPPED] += served != following
-        rules[WENT_ROUND] += served < following
+        rule_counts[MOVED_ON] += served != last
+        rule_counts[SAME_AGAIN] += served == last
+        rule_counts[SKIPPED] += served != following
+        rule_counts[WENT_ROUND] += served < following
         state.regs[0] = served
-        sent(state.lanes, served)
+        record_sent(state.lanes, served)

@@ -10,22 +10,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import next_of
+from vlane.golden.engine.bits import next_member
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
     GATE_RULES,
     Lanes,
-    gate,
-    hold,
+    choose_offers,
+    decide_vl15_and_hold,
+    hold_offers,
     new_lanes,
-    offer,
-    offered,
+    offered_lane,
     program_value,
+    record_sent,
+    requesters_without_value,
     reset_lanes,
-    sent,
-    without,
 )
 
 RULES = (
@@ -115,13 +115,13 @@ def reset(state: State) -> None:
 @inner
 def new_tag(state: State, requester: int, blocks: NDArray[np.int64]) -> None:
     """Compute the finishing tag of a requester's head: virtual time plus blocks times reciprocal (SCFQ-3)."""
-    lane = offered(state.lanes, requester)
+    lane = offered_lane(state.lanes, requester)
     state.taken[requester] = lane
     state.tag[requester] = state.regs[TIME] + blocks[lane] * state.reciprocal[requester]
 
 
 @inner
-def tag_one(state: State, active: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]) -> int:
+def tag_one(state: State, active: int, blocks: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> int:
     """Compute one missing tag in the shared unit, round robin (SCFQ-4).
 
     Return the mask of requesters still without a tag.
@@ -129,9 +129,9 @@ def tag_one(state: State, active: int, blocks: NDArray[np.int64], rules: NDArray
     regs = state.regs
     untagged = active & ~regs[HAS_TAG]
     if untagged != 0:
-        unit = next_of(untagged, regs[UNIT])
+        unit = next_member(untagged, regs[UNIT])
         new_tag(state, unit, blocks)
-        rules[TAGGED] += 1
+        rule_counts[TAGGED] += 1
         regs[UNIT] = unit
         regs[HAS_TAG] |= 1 << unit
     return untagged & ~regs[HAS_TAG]
@@ -157,7 +157,7 @@ def decide(
     blocks: NDArray[np.int64],
     decides: bool,  # noqa: FBT001 - a signal of the hardware
     commit: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> int:
     """Return the requester with the smallest tag, -1 if none sends.
 
@@ -165,13 +165,13 @@ def decide(
     within a decision are stored even without ``commit``, because nothing reads them before the next decision.
     """
     regs = state.regs
-    active = offered & ~without(state.reciprocal)
+    active = offered & ~requesters_without_value(state.reciprocal)
     if state.shared:
-        missing = tag_one(state, active, blocks, rules)
+        missing = tag_one(state, active, blocks, rule_counts)
     else:
         missing = 0
         untagged = active & ~regs[HAS_TAG]
-        rules[TAGGED] += commit and untagged != 0
+        rule_counts[TAGGED] += commit and untagged != 0
         for requester in range(len(state.tag)):
             if (untagged >> requester) & 1:
                 new_tag(state, requester, blocks)
@@ -180,20 +180,20 @@ def decide(
         winner, same = least_tag(state, active)
     if commit:
         dropped = regs[HAS_TAG] & ~active
-        rules[DROPPED] += dropped != 0
-        rules[TAG_WAITED] += missing != 0
-        rules[CLOCK_RESET] += active == 0 and regs[TIME] != 0
-        rules[NOBODY] += active == 0 and offered != 0
+        rule_counts[DROPPED] += dropped != 0
+        rule_counts[TAG_WAITED] += missing != 0
+        rule_counts[CLOCK_RESET] += active == 0 and regs[TIME] != 0
+        rule_counts[NOBODY] += active == 0 and offered != 0
         regs[HAS_TAG] = active & ~missing
         if active == 0:
             regs[TIME] = 0
         if winner >= 0:
-            rules[LEAST] += active != 1 << winner
-            rules[TIE] += same
-            rules[WRAPPED] += state.tag[winner] >> state.tag_bits != regs[TIME] >> state.tag_bits
+            rule_counts[LEAST] += active != 1 << winner
+            rule_counts[TIE] += same
+            rule_counts[WRAPPED] += state.tag[winner] >> state.tag_bits != regs[TIME] >> state.tag_bits
             regs[TIME] = state.tag[winner]
             regs[HAS_TAG] &= ~(1 << winner)
-            sent(state.lanes, winner)
+            record_sent(state.lanes, winner)
     return winner
 
 
@@ -214,7 +214,7 @@ def step(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     write: Program,
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
@@ -222,14 +222,14 @@ def step(
     arguments.
     """
     sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
-    active, _ = offer(state.lanes, sendable & data, heads.request & data)
-    lost = hold(state.lanes, sendable & data, state.regs[HAS_TAG], state.taken)
-    rules[LANE_LOST] += lost & active != 0
+    lane, source, decides = decide_vl15_and_hold(state.lanes, sendable, ready, hold_data, rule_counts, HELD)
+    active, _ = choose_offers(state.lanes, sendable & data, heads.request & data)
+    lost = hold_offers(state.lanes, sendable & data, state.regs[HAS_TAG], state.taken)
+    rule_counts[LANE_LOST] += lost & active != 0
     state.regs[HAS_TAG] &= ~(lost & active)
-    served = decide(state, active, heads.blocks, decides, decides and ready, rules)
+    served = decide(state, active, heads.blocks, decides, decides and ready, rule_counts)
     if served >= 0:
-        lane = offered(state.lanes, served)
+        lane = offered_lane(state.lanes, served)
     if write[0] != 0:
         program(state, write)
     return lane, source, lane != NO_LANE
@@ -238,4 +238,4 @@ def step(
 @kernel
 def unreachable(state: State) -> int:
     """Return a bit mask of requesters with reciprocal 0."""
-    return without(state.reciprocal)
+    return requesters_without_value(state.reciprocal)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.egress import ListCode
-from vlane.golden.engine.bits import has
+from vlane.golden.engine.bits import is_member
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.schedulers import vlarb_rules as rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
@@ -131,12 +131,12 @@ def counter_load(limit: int) -> int:
 
 
 @inner
-def served_lanes(state: State, bank: int, which: int) -> int:
+def served_lanes(state: State, bank: int, list_index: int) -> int:
     """Return a bit mask of the VLs, including VL15, that a list's entries with a weight name."""
     lanes = 0
     for entry in range(state.vl.shape[2]):
-        if state.weight[bank, which, entry] != 0:
-            lanes |= 1 << state.vl[bank, which, entry]
+        if state.weight[bank, list_index, entry] != 0:
+            lanes |= 1 << state.vl[bank, list_index, entry]
     return lanes
 
 
@@ -181,55 +181,57 @@ def serves(vl: int, weight: int, eligible: int) -> bool:
 @kernel
 def search(
     state: State,
-    which: int,
+    list_index: int,
     eligible: int,
     commit: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> int:
     """Return the entry that a list serves, which must have an eligible entry.
 
     The current entry is served while it has weight left (VLA-5), otherwise the next eligible entry in cyclic order. The
     current entry is the last candidate (VLA-4).
     """
-    bank, entry = state.regs[BANK], state.regs[POINTER_HIGH + which]
-    vl, weight = state.vl[bank, which, entry], state.weight[bank, which, entry]
-    if state.regs[REMAINING_HIGH + which] > 0 and serves(vl, weight, eligible):
+    bank, entry = state.regs[BANK], state.regs[POINTER_HIGH + list_index]
+    vl, weight = state.vl[bank, list_index, entry], state.weight[bank, list_index, entry]
+    if state.regs[REMAINING_HIGH + list_index] > 0 and serves(vl, weight, eligible):
         return entry
     while True:
         entry = entry + 1 if entry + 1 < state.vl.shape[2] else 0
-        vl, weight = state.vl[bank, which, entry], state.weight[bank, which, entry]
+        vl, weight = state.vl[bank, list_index, entry], state.weight[bank, list_index, entry]
         if serves(vl, weight, eligible):
             return entry
         if commit:
-            rules[rule.ZERO_WEIGHT_SKIPPED] += weight == 0 and (eligible >> vl) & 1 != 0
-            rules[rule.BAD_ENTRY_SKIPPED] += vl >= state.data_vls
+            rule_counts[rule.ZERO_WEIGHT_SKIPPED] += weight == 0 and (eligible >> vl) & 1 != 0
+            rule_counts[rule.BAD_ENTRY_SKIPPED] += vl >= state.data_vls
 
 
 @inner
-def turn_to(state: State, which: int, entry: int, blocks: int, rules: NDArray[np.int64]) -> None:
+def turn_to(state: State, list_index: int, entry: int, blocks: int, rule_counts: NDArray[np.int64]) -> None:
     """Charge a packet to an entry.
 
     Load the entry's weight if the pointer arrives at it (VLA-2, VLA-4).
     """
     regs = state.regs
-    pointer, remaining = regs[POINTER_HIGH + which], regs[REMAINING_HIGH + which]
+    pointer, remaining = regs[POINTER_HIGH + list_index], regs[REMAINING_HIGH + list_index]
     if entry == pointer and remaining > 0:
-        rules[rule.ENTRY_CONTINUED] += 1
-        other = _FROM_LOW if which == HIGH else _FROM_HIGH
-        rules[rule.LIST_RESUMED] += regs[LAST_LIST] == other and remaining < state.weight[regs[BANK], which, entry]
+        rule_counts[rule.ENTRY_CONTINUED] += 1
+        other = _FROM_LOW if list_index == HIGH else _FROM_HIGH
+        rule_counts[rule.LIST_RESUMED] += (
+            regs[LAST_LIST] == other and remaining < state.weight[regs[BANK], list_index, entry]
+        )
     else:
-        rules[rule.WRAPPED_TO_ITSELF] += entry == pointer
-        rules[rule.REMAINDER_FORFEITED] += remaining > 0
-        remaining = state.weight[regs[BANK], which, entry]
+        rule_counts[rule.WRAPPED_TO_ITSELF] += entry == pointer
+        rule_counts[rule.REMAINDER_FORFEITED] += remaining > 0
+        remaining = state.weight[regs[BANK], list_index, entry]
     remaining -= blocks
-    rules[rule.ENTRY_EXPIRED_EXACTLY] += remaining == 0
-    rules[rule.ENTRY_OVERSHOT] += remaining < 0
-    regs[POINTER_HIGH + which], regs[REMAINING_HIGH + which] = entry, remaining
-    regs[LAST_LIST] = _FROM_HIGH if which == HIGH else _FROM_LOW
+    rule_counts[rule.ENTRY_EXPIRED_EXACTLY] += remaining == 0
+    rule_counts[rule.ENTRY_OVERSHOT] += remaining < 0
+    regs[POINTER_HIGH + list_index], regs[REMAINING_HIGH + list_index] = entry, remaining
+    regs[LAST_LIST] = _FROM_HIGH if list_index == HIGH else _FROM_LOW
 
 
 @inner
-def count_limit(state: State, counter: int, blocks: int, rules: NDArray[np.int64]) -> int:
+def count_limit(state: State, counter: int, blocks: int, rule_counts: NDArray[np.int64]) -> int:
     """Return the limit counter after a high packet.
 
     Limit 255 never counts (VLA-8, VLA-15).
@@ -238,11 +240,11 @@ def count_limit(state: State, counter: int, blocks: int, rules: NDArray[np.int64
     if limit == LIMIT_UNBOUNDED:
         return counter
     counter -= blocks
-    rules[rule.LIMIT_EXPIRED_EXACTLY] += counter == 0
-    rules[rule.LIMIT_OVERSHOT] += counter < 0
-    rules[rule.LIMIT_ZERO] += limit == 0
-    rules[rule.LIMIT_ONE] += limit == 1
-    rules[rule.LIMIT_NEAR_MOST] += limit == LIMIT_UNBOUNDED - 1
+    rule_counts[rule.LIMIT_EXPIRED_EXACTLY] += counter == 0
+    rule_counts[rule.LIMIT_OVERSHOT] += counter < 0
+    rule_counts[rule.LIMIT_ZERO] += limit == 0
+    rule_counts[rule.LIMIT_ONE] += limit == 1
+    rule_counts[rule.LIMIT_NEAR_MOST] += limit == LIMIT_UNBOUNDED - 1
     return counter
 
 
@@ -252,7 +254,7 @@ def decide_data(
     eligible: int,
     blocks: NDArray[np.int64],
     commit: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int]:
     """Return (lane, list) of the data packet that starts, lane -1 for none.
 
@@ -270,29 +272,29 @@ def decide_data(
         if source == _FROM_NONE:
             return NO_LANE, source
         which = HIGH if use_high else LOW
-        return state.vl[bank, which, search(state, which, eligible, commit, rules)], source
+        return state.vl[bank, which, search(state, which, eligible, commit, rule_counts)], source
 
-    rules[rule.REMAINDER_KEPT] += (not high and regs[REMAINING_HIGH] > 0) or (not low and regs[REMAINING_LOW] > 0)
-    rules[rule.UNSERVED_STALLED] += eligible != 0 and source == _FROM_NONE
+    rule_counts[rule.REMAINDER_KEPT] += (not high and regs[REMAINING_HIGH] > 0) or (not low and regs[REMAINING_LOW] > 0)
+    rule_counts[rule.UNSERVED_STALLED] += eligible != 0 and source == _FROM_NONE
     counter = regs[COUNTER]
     if expired or not high:
         counter = counter_load(state.limit[bank])
-        rules[rule.RELOADED_ON_HIGH_EMPTY] += not high and counter != regs[COUNTER]
+        rule_counts[rule.RELOADED_ON_HIGH_EMPTY] += not high and counter != regs[COUNTER]
     vl = NO_LANE
     if use_high:
-        rules[rule.HIGH_BEFORE_LOW] += low
-        rules[rule.EXPIRED_BUT_LOW_EMPTY] += expired
-        rules[rule.LIMIT_UNBOUNDED_USED] += low and state.limit[bank] == LIMIT_UNBOUNDED
-        entry = search(state, HIGH, eligible, commit, rules)
+        rule_counts[rule.HIGH_BEFORE_LOW] += low
+        rule_counts[rule.EXPIRED_BUT_LOW_EMPTY] += expired
+        rule_counts[rule.LIMIT_UNBOUNDED_USED] += low and state.limit[bank] == LIMIT_UNBOUNDED
+        entry = search(state, HIGH, eligible, commit, rule_counts)
         vl = state.vl[bank, HIGH, entry]
-        turn_to(state, HIGH, entry, blocks[vl], rules)
-        counter = count_limit(state, counter, blocks[vl], rules)
+        turn_to(state, HIGH, entry, blocks[vl], rule_counts)
+        counter = count_limit(state, counter, blocks[vl], rule_counts)
     elif low:
-        rules[rule.LOW_AFTER_EXPIRY] += high
-        rules[rule.LOW_ALONE] += not high
-        entry = search(state, LOW, eligible, commit, rules)
+        rule_counts[rule.LOW_AFTER_EXPIRY] += high
+        rule_counts[rule.LOW_ALONE] += not high
+        entry = search(state, LOW, eligible, commit, rule_counts)
         vl = state.vl[bank, LOW, entry]
-        turn_to(state, LOW, entry, blocks[vl], rules)
+        turn_to(state, LOW, entry, blocks[vl], rule_counts)
     regs[COUNTER] = counter
     return vl, source
 
@@ -303,7 +305,7 @@ def decide(
     heads: Heads,
     ready: bool,  # noqa: FBT001 - a signal of the hardware
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int]:
     """Return (lane, list) of the packet that starts in this cycle if the link is ready, lane -1 for none.
 
@@ -312,18 +314,18 @@ def decide(
     """
     sendable = heads.request & heads.fits
     eligible = sendable & ((1 << state.data_vls) - 1)
-    if state.has_vl15 and has(sendable, state.data_vls):
+    if state.has_vl15 and is_member(sendable, state.data_vls):
         if ready:
-            rules[rule.VL15_CHANGES_NOTHING] += eligible != 0
-            rules[rule.VL15_UNDER_HOLD] += hold_data
+            rule_counts[rule.VL15_CHANGES_NOTHING] += eligible != 0
+            rule_counts[rule.VL15_UNDER_HOLD] += hold_data
         return state.data_vls, _FROM_VL15
     if hold_data:
-        rules[rule.HELD] += ready and eligible != 0
+        rule_counts[rule.HELD] += ready and eligible != 0
         return NO_LANE, _FROM_NONE
     if ready:
-        rules[rule.NO_CREDIT] += heads.request & ~heads.fits != 0
-        rules[rule.IDLE] += sendable == 0
-    return decide_data(state, eligible, heads.blocks, ready, rules)
+        rule_counts[rule.NO_CREDIT] += heads.request & ~heads.fits != 0
+        rule_counts[rule.IDLE] += sendable == 0
+    return decide_data(state, eligible, heads.blocks, ready, rule_counts)
 
 
 @kernel
@@ -334,21 +336,21 @@ def step(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     write: Program,
     swap: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
     ``lane`` is the lane whose packet starts if the link is ready, -1 without one. A swap takes effect at the end of
     the first ready cycle; a write in that cycle is ignored (VLA-12, VLA-16). ``bank.step`` documents the arguments.
     """
-    lane, source = decide(state, heads, ready, hold_data, rules)
+    lane, source = decide(state, heads, ready, hold_data, rule_counts)
     swap_requested = swap or state.regs[SWAP_PENDING] != 0
     exchanged = swap_requested and ready
     if exchanged:
         exchange(state)
-        rules[rule.SWAPPED] += 1
-        rules[rule.SWAP_WITH_GRANT] += source in (_FROM_HIGH, _FROM_LOW)
-    rules[rule.SWAP_WAITED] += swap_requested and not ready
+        rule_counts[rule.SWAPPED] += 1
+        rule_counts[rule.SWAP_WITH_GRANT] += source in (_FROM_HIGH, _FROM_LOW)
+    rule_counts[rule.SWAP_WAITED] += swap_requested and not ready
     state.regs[SWAP_PENDING] = swap_requested and not ready
     if write[0] != 0 and not exchanged:
         program(state, write)

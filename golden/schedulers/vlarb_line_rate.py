@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.egress import ListCode
-from vlane.golden.engine.bits import has
+from vlane.golden.engine.bits import is_member
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
@@ -28,7 +28,7 @@ from vlane.golden.schedulers.list_walk import (
     offered_lane,
     offered_weight,
     reset_walk,
-    walk,
+    run_walk,
     write_entry,
 )
 from vlane.golden.schedulers.vlarb import SELECT_HIGH, SELECT_LIMIT, SELECT_LOW, counter_load
@@ -173,13 +173,13 @@ def reset(state: State) -> None:
 
 
 @inner
-def _charge(state: State, which: int, rules: NDArray[np.int64]) -> None:
+def _charge(state: State, list_index: int, rule_counts: NDArray[np.int64]) -> None:
     """Charge a block to a list's current entry and, for the high list, to the limit (VLALR-6)."""
-    current = state.current[which]
-    rules[OVERSHOT] += current[LEFT] == 0
-    rules[WEIGHT_ENDED] += current[LEFT] == 1
+    current = state.current[list_index]
+    rule_counts[OVERSHOT] += current[LEFT] == 0
+    rule_counts[WEIGHT_ENDED] += current[LEFT] == 1
     current[LEFT] = max(0, current[LEFT] - 1)
-    if which == HIGH and state.limit[state.regs[BANK]] != LIMIT_UNBOUNDED:
+    if list_index == HIGH and state.limit[state.regs[BANK]] != LIMIT_UNBOUNDED:
         state.regs[COUNTER] -= 1
 
 
@@ -191,7 +191,7 @@ def step(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     write: Program,
     swap: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
@@ -201,7 +201,7 @@ def step(
     regs, walks = state.regs, state.walks
     sendable = heads.request & heads.fits
     data = sendable & ((1 << state.data_vls) - 1)
-    vl15 = state.has_vl15 and has(sendable, state.data_vls)
+    vl15 = state.has_vl15 and is_member(sendable, state.data_vls)
     stays = (_stays(state, HIGH), _stays(state, LOW))
     high, low = stays[HIGH] or walks[HIGH].regs[CAN] != 0, stays[LOW] or walks[LOW].regs[CAN] != 0
     expired = regs[COUNTER] <= 0
@@ -211,14 +211,14 @@ def step(
     lane, source, granted, last_blocks = NO_LANE, _FROM_NONE, False, 0
     if vl15:
         lane, source, granted, last_blocks = state.data_vls, _FROM_VL15, True, heads.blocks[state.data_vls]
-        rules[VL15_FIRST] += ready and data != 0
+        rule_counts[VL15_FIRST] += ready and data != 0
     elif hold_data:
-        rules[HELD] += ready and data != 0
+        rule_counts[HELD] += ready and data != 0
     elif winner != _NO_LIST:
         # The lane was chosen by the state of an earlier cycle; it may have lost its packet or credit since (VLALR-7).
         lane = state.current[winner, VL] if stays[winner] else offered_lane(walks[winner])
         source = _FROM_HIGH if winner == HIGH else _FROM_LOW
-        granted = has(data, lane)
+        granted = is_member(data, lane)
         if granted:
             last_blocks = heads.blocks[lane]
 
@@ -230,12 +230,12 @@ def step(
         regs[COUNTER] = counter_load(state.limit[regs[BANK]])
     for which in (HIGH, LOW):
         wins = decides and winner == which
-        _advance(state, which, stays[which], wins, later == which, heads.behind, rules)
-        rules[LOST] += wins and not granted
+        _advance(state, which, stays[which], wins, later == which, heads.behind, rule_counts)
+        rule_counts[LOST] += wins and not granted
     if decides:
-        rules[HIGH_BEFORE_LOW] += winner == HIGH and low
-        rules[LOW_AFTER_EXPIRY] += winner == LOW and high
-        rules[EXPIRED_BUT_LOW_EMPTY] += winner == HIGH and expired
+        rule_counts[HIGH_BEFORE_LOW] += winner == HIGH and low
+        rule_counts[LOW_AFTER_EXPIRY] += winner == LOW and high
+        rule_counts[EXPIRED_BUT_LOW_EMPTY] += winner == HIGH and expired
         regs[ONGOING] = LOW if winner == LOW else HIGH
         if granted:
             regs[TO_CHARGE] = max(0, last_blocks - 1)
@@ -244,33 +244,33 @@ def step(
     regs[SWAP_PENDING] = swap_requested and not ready
     if swap_requested and ready:
         _exchange(state)
-        rules[SWAPPED] += 1
+        rule_counts[SWAPPED] += 1
     elif write[0] != 0:
-        rules[EMPTIED] += program(state, write)
+        rule_counts[EMPTIED] += program(state, write)
     return lane, source, granted
 
 
 @inner
-def _stays(state: State, which: int) -> bool:
+def _stays(state: State, list_index: int) -> bool:
     """Return whether a list stays at its current entry: weight is left, and its lane is predicted able (VLA-5)."""
-    return state.current[which, LOOKS] != 0 and state.current[which, LEFT] > 0
+    return state.current[list_index, LOOKS] != 0 and state.current[list_index, LEFT] > 0
 
 
 @inner
 def _advance(
     state: State,
-    which: int,
+    list_index: int,
     stays: bool,  # noqa: FBT001 - kernels take positional arguments only
     wins: bool,  # noqa: FBT001 - kernels take positional arguments only
     charged: bool,  # noqa: FBT001 - kernels take positional arguments only
     behind: int,
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> None:
     """Run a cycle of a list (VLALR-4 to VLALR-8).
 
     Parameters
     ----------
-    which : int
+    list_index : int
         List.
     stays : bool
         The list stays at its current entry.
@@ -281,24 +281,24 @@ def _advance(
     behind : int
         Bit mask of lanes with credit for a packet behind the head.
     """
-    each, entry, before = state.walks[which], state.current[which], state.regs[ABLE_BEFORE]
+    each, entry, before = state.walks[list_index], state.current[list_index], state.regs[ABLE_BEFORE]
     takes = wins and not stays
     leaves = takes or (not stays and each.regs[CAN] == 0)
-    rules[DROPPED] += leaves and not takes and each.regs[OFFERED] != NO_ENTRY
+    rule_counts[DROPPED] += leaves and not takes and each.regs[OFFERED] != NO_ENTRY
     if wins:
-        rules[STAYED] += stays
-        rules[TAKEN] += takes
+        rule_counts[STAYED] += stays
+        rule_counts[TAKEN] += takes
         if takes:
             entry[VL], entry[LEFT] = offered_lane(each), offered_weight(each)
     if wins or charged:
-        rules[CHARGED_LATER] += not wins
-        _charge(state, which, rules)
+        rule_counts[CHARGED_LATER] += not wins
+        _charge(state, list_index, rule_counts)
     if wins:  # the head leaves, so the packet behind it counts
-        entry[LOOKS] = has(behind, entry[VL])
+        entry[LOOKS] = is_member(behind, entry[VL])
     elif entry[RECENT] == 0:  # in the cycle after a win, ABLE_BEFORE still refers to the head that left
-        entry[LOOKS] = has(before, entry[VL])
+        entry[LOOKS] = is_member(before, entry[VL])
     entry[RECENT] = wins
-    rules[WAITED] += walk(each, before, state.data_vls, leaves)
+    rule_counts[WAITED] += run_walk(each, before, state.data_vls, leaves)
 
 
 @inner

@@ -10,21 +10,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import has, next_of
+from vlane.golden.engine.bits import is_member, next_member
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
     GATE_RULES,
     Lanes,
-    gate,
+    choose_offers,
+    decide_vl15_and_hold,
     new_lanes,
-    offer,
-    offered,
+    offered_lane,
     program_value,
+    record_sent,
+    requesters_without_value,
     reset_lanes,
-    sent,
-    without,
 )
 
 RULES = (
@@ -128,15 +128,15 @@ def packets_left(state: State) -> int:
 @kernel
 def unreachable(state: State) -> int:
     """Return a bit mask of requesters with weight 0."""
-    return without(state.weight)
+    return requesters_without_value(state.weight)
 
 
 @inner
-def _next(state: State, active: int) -> int:
+def _next_requester(state: State, active: int) -> int:
     """Return the next active requester with a weight after the one in turn, which is last, or -1 for none."""
     left = active
     while left != 0:
-        requester = next_of(left, state.regs[TURN])
+        requester = next_member(left, state.regs[TURN])
         if state.weight[requester] != 0:
             return requester
         left &= ~(1 << requester)
@@ -151,7 +151,7 @@ def step(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     write: Program,
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
@@ -159,31 +159,31 @@ def step(
     arguments.
     """
     sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
+    lane, source, decides = decide_vl15_and_hold(state.lanes, sendable, ready, hold_data, rule_counts, HELD)
     if decides:
-        active, _ = offer(state.lanes, sendable & data, heads.request & data)
-        continues = packets_left(state) > 0 and has(active, state.regs[TURN])
-        served = state.regs[TURN] if continues else _next(state, active)
+        active, _ = choose_offers(state.lanes, sendable & data, heads.request & data)
+        continues = packets_left(state) > 0 and is_member(active, state.regs[TURN])
+        served = state.regs[TURN] if continues else _next_requester(state, active)
         if served >= 0:
-            lane = offered(state.lanes, served)
+            lane = offered_lane(state.lanes, served)
         if ready and served >= 0:
-            _begin(state, served, continues, has(active, state.regs[TURN]), rules)
+            _begin_turn(state, served, continues, is_member(active, state.regs[TURN]), rule_counts)
         elif ready:
-            rules[IDLE] += active == 0
-            rules[NOBODY] += active != 0
-            rules[REST_KEPT] += packets_left(state) > 0
+            rule_counts[IDLE] += active == 0
+            rule_counts[NOBODY] += active != 0
+            rule_counts[REST_KEPT] += packets_left(state) > 0
     if write[0] != 0:
         program(state, write)
     return lane, source, lane != NO_LANE
 
 
 @inner
-def _begin(
+def _begin_turn(
     state: State,
     served: int,
     continues: bool,  # noqa: FBT001 - kernels take positional arguments only
     sendable: bool,  # noqa: FBT001 - kernels take positional arguments only
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> None:
     """Count a packet of requester ``served``.
 
@@ -198,18 +198,18 @@ def _begin(
     turn = regs[TURN]
     if continues:
         regs[COUNT] += 1
-        rules[CONTINUED] += 1
-        rules[LANE_CHANGED] += lanes.mapped and offered(lanes, served) != lanes.last[served]
+        rule_counts[CONTINUED] += 1
+        rule_counts[LANE_CHANGED] += lanes.mapped and offered_lane(lanes, served) != lanes.last[served]
     else:
         following = turn + 1 if turn + 1 < lanes.requesters else 0
         over = sendable and regs[BEGUN] != 0 and regs[COUNT] > state.weight[turn]
-        rules[PASSED] += served != turn
-        rules[REPEATED] += served == turn
-        rules[SKIPPED] += served != following
-        rules[WENT_ROUND] += served < following
-        rules[REST_LOST] += packets_left(state) > 0
-        rules[REMOVED] += over and state.weight[turn] == 0
-        rules[LOWERED] += over and state.weight[turn] != 0
+        rule_counts[PASSED] += served != turn
+        rule_counts[REPEATED] += served == turn
+        rule_counts[SKIPPED] += served != following
+        rule_counts[WENT_ROUND] += served < following
+        rule_counts[REST_LOST] += packets_left(state) > 0
+        rule_counts[REMOVED] += over and state.weight[turn] == 0
+        rule_counts[LOWERED] += over and state.weight[turn] != 0
         regs[TURN], regs[BEGUN], regs[COUNT] = served, 1, 1
-    rules[USED_UP] += regs[COUNT] == state.weight[served]
-    sent(lanes, served)
+    rule_counts[USED_UP] += regs[COUNT] == state.weight[served]
+    record_sent(lanes, served)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.links.returns import flits_moved, whole_blocks
-from vlane.golden.links.room import Rooms, fits, give_back, take
-from vlane.golden.switches.inputs import crosses_until
+from vlane.golden.links.returns import completed_blocks, flits_moved
+from vlane.golden.links.room import BufferOccupancy, fits, occupy, release
+from vlane.golden.switches.inputs import last_crossing_cycle
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Queues, new_queues
 from vlane.switches.mports import INNER_FLITS, MPORT, READERS
@@ -66,7 +66,7 @@ class Centre(NamedTuple):
         Read ports.
     """
 
-    rooms: Rooms
+    rooms: BufferOccupancy
     queues: Queues
     written: NDArray[np.int64]
     link_busy: NDArray[np.int64]
@@ -74,7 +74,7 @@ class Centre(NamedTuple):
     read: Records[ReadPort]
 
 
-def new_centre(rooms: Rooms) -> Centre:
+def new_centre(rooms: BufferOccupancy) -> Centre:
     """Return empty central buffers, one for each element of ``rooms``."""
     buffers, lanes = len(rooms.taken), rooms.taken.shape[1]
     read = new_records(ReadPort, buffers, READERS)
@@ -96,44 +96,44 @@ def _has_room(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cy
         read = centre.read[buffer, reader]
         if read.given != read.blocks:
             moved = flits_moved(out_ports.returns, cycle - 1 - read.since, read.ahead)
-            gone = whole_blocks(moved, read.flits, read.blocks, out_ports.returns.flit_shift)
-            give_back(centre.rooms, buffer, read.lane, gone - read.given)
+            gone = completed_blocks(moved, read.flits, read.blocks, out_ports.returns.flit_shift)
+            release(centre.rooms, buffer, read.lane, gone - read.given)
             read.given = gone
     return fits(centre.rooms, buffer, lane, out_ports.largest[lane])
 
 
 @inner
-def centre_takes(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cycle: int) -> bool:
+def can_accept(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cycle: int) -> bool:
     """Return whether a central buffer can accept a packet of a VL (OPAS-1)."""
     is_free = min(centre.link_busy[buffer, 0], centre.link_busy[buffer, 1]) <= cycle
     return is_free and centre.written[buffer, lane] <= cycle and _has_room(centre, out_ports, buffer, lane, cycle)
 
 
 @inner
-def start_writing(centre: Centre, buffer: int, lane: int, blocks: int, cycle: int, until: int) -> None:
+def start_writing(centre: Centre, buffer: int, lane: int, blocks: int, cycle: int, end_cycle: int) -> None:
     """Start to write a packet over the free central link with the lower number (OPAS-4, OPAS-6).
 
-    The link and the VL stay busy until cycle ``until``, in which the last flit crosses.
+    The link and the VL stay busy until cycle ``end_cycle``, in which the last flit crosses.
     """
     link = 0 if centre.link_busy[buffer, 0] <= cycle else 1
-    centre.link_busy[buffer, link] = centre.written[buffer, lane] = until
-    take(centre.rooms, buffer, lane, blocks)
+    centre.link_busy[buffer, link] = centre.written[buffer, lane] = end_cycle
+    occupy(centre.rooms, buffer, lane, blocks)
 
 
 @inner
 def start_reading(
-    centre: Centre, buffer: int, reader: int, lane: int, flits: int, blocks: int, cycle: int, ahead: int
+    centre: Centre, buffer: int, reader: int, lane: int, flits: int, blocks: int, cycle: int, flits_ahead: int
 ) -> None:
     """Start to read a packet through a read port from the next cycle on (OPAS-6).
 
     Parameters
     ----------
-    ahead : int
+    flits_ahead : int
         Number of buffered flits in excess of one arriving per cycle.
     """
     read = centre.read[buffer, reader]
-    give_back(centre.rooms, buffer, read.lane, read.blocks - read.given)  # its last flits cross now
+    release(centre.rooms, buffer, read.lane, read.blocks - read.given)  # its last flits cross now
     read.last_lane = read.lane = lane
-    read.since, read.ahead, read.given = cycle, min(ahead, flits), 0
+    read.since, read.ahead, read.given = cycle, min(flits_ahead, flits), 0
     read.flits, read.blocks = flits, blocks
-    read.free_from = crosses_until(cycle, flits, ahead, INNER_FLITS)
+    read.free_from = last_crossing_cycle(cycle, flits, flits_ahead, INNER_FLITS)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner
-from vlane.golden.links.room import Rooms, fits, give_back, take
+from vlane.golden.links.room import BufferOccupancy, fits, occupy, release
 from vlane.golden.switches.output_ports import OutputPorts
-from vlane.golden.switches.packets import NOBODY, Packets, Queues, new_queues, pop, push
+from vlane.golden.switches.packets import NOBODY, Packets, Queues, new_queues, pop_packet, push_packet
 from vlane.switches.mports import MPORT, READERS
 
 
@@ -78,14 +78,14 @@ class FlitCentre(NamedTuple):
         VL that each read port was granted last.
     """
 
-    rooms: Rooms
+    rooms: BufferOccupancy
     queues: Queues
     buffer: Records[FlitBuffer]
     lane: Records[FlitLane]
     last_lane: NDArray[np.int64]
 
 
-def new_flit_centre(rooms: Rooms) -> FlitCentre:
+def new_flit_centre(rooms: BufferOccupancy) -> FlitCentre:
     """Return empty central buffers, one for each element of ``rooms``."""
     buffers, lanes = len(rooms.taken), rooms.taken.shape[1]
     buffer, lane = new_records(FlitBuffer, buffers), new_records(FlitLane, buffers, lanes)
@@ -103,7 +103,7 @@ def begin_cycle(centre: FlitCentre, buffer: int) -> bool:
     state = centre.buffer[buffer]
     left = state.active
     while left != 0:
-        lane = lowest(left)
+        lane = lowest_member(left)
         left &= left - 1
         flits = centre.lane[buffer, lane]
         if flits.came_first != 0:
@@ -111,7 +111,7 @@ def begin_cycle(centre: FlitCentre, buffer: int) -> bool:
             state.ready |= 1 << lane
         flits.came_first, flits.came_before, flits.came = flits.came_before, flits.came, 0
         if flits.freed_before != 0:
-            give_back(centre.rooms, buffer, lane, flits.freed_before)
+            release(centre.rooms, buffer, lane, flits.freed_before)
         flits.freed_before, flits.freed = flits.freed, 0
         if flits.writing == NOBODY and flits.freed_before == 0 and centre.queues.queue[buffer, lane].head == NOBODY:
             state.active &= ~(1 << lane)
@@ -129,7 +129,7 @@ def can_write(centre: FlitCentre, out_ports: OutputPorts, buffer: int, lane: int
 def start_writing(centre: FlitCentre, packets: Packets, buffer: int, packet: int) -> None:
     """Reserve space for a packet whose first flit is granted at its input."""
     field = packets.pool[packet]
-    take(centre.rooms, buffer, field.lane, field.blocks)
+    occupy(centre.rooms, buffer, field.lane, field.blocks)
     centre.lane[buffer, field.lane].writing = packet
     centre.buffer[buffer].active |= 1 << field.lane
 
@@ -145,7 +145,7 @@ def write_flit(centre: FlitCentre, packets: Packets, buffer: int, packet: int, i
     flits.came += 1
     if is_last:
         flits.writing = NOBODY
-        push(packets, centre.queues, buffer, lane, packet)
+        push_packet(packets, centre.queues, buffer, lane, packet)
 
 
 @inner
@@ -168,5 +168,5 @@ def read_flit(centre: FlitCentre, packets: Packets, buffer: int, lane: int, flit
         flits.freed += 1
     if is_last:
         flits.gone = 0
-        pop(packets, centre.queues, buffer, lane)
+        pop_packet(packets, centre.queues, buffer, lane)
     return is_last

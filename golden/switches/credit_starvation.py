@@ -16,14 +16,14 @@ from vlane.congestion.marking_write import MarkingWrite
 from vlane.credits.credit_starvation import StarvationSelect, StarvationWrite, block_gap, starvation_limit
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.links.returns import Returns, flits_moved, whole_blocks
+from vlane.golden.links.returns import Returns, completed_blocks, flits_moved
 from vlane.golden.switches.packets import NOBODY, Packet
 
 _NEVER = 1 << 30
 """Limit that is never reached, for CS_Threshold 0."""
 
 
-class Unstarved(NamedTuple):
+class NoStarvation(NamedTuple):
     """Ports without credit starvation: every credit is returned at once.
 
     Parameters
@@ -81,7 +81,7 @@ class StarvingLane:
     not_before : int
         First cycle in which the VL may return another block while it is over its threshold.
     waiting, going : int
-        Blocks of queued packets, and of packets granted since the last call of ``return_held``.
+        Blocks of queued packets, and of packets granted since the last call of ``release_held_credit``.
     held : int
         Blocks that are free but not yet returned.
     """
@@ -134,67 +134,69 @@ def new_starvation(*, ports: int, maximum: tuple[int, ...]) -> Starvation:
 
 
 @inner
-def _so(starvation: Starvation) -> bool:
+def _is_modelled(starvation: Starvation) -> bool:
     return True
 
 
-@by_type({Starvation: _so}, default=True)
-def starves(starvation: Any) -> bool:
+@by_type({Starvation: _is_modelled}, default=True)
+def models_starvation(starvation: Any) -> bool:
     """Return whether credit starvation is modelled."""
     return False
 
 
 @inner
-def _waiting(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
+def _note_waiting(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
     starvation.lane[port, lane].waiting += blocks
 
 
-@by_type({Starvation: _waiting}, default=True)
+@by_type({Starvation: _note_waiting}, default=True)
 def note_waiting(starvation: Any, port: int, lane: int, blocks: int) -> None:
     """Count a packet queued on a VL, in the first cycle in which it may be granted."""
 
 
 @inner
-def _granted(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
+def _note_grant(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
     lane_state = starvation.lane[port, lane]
     lane_state.waiting -= blocks
     lane_state.going += blocks
 
 
-@by_type({Starvation: _granted}, default=True)
+@by_type({Starvation: _note_grant}, default=True)
 def note_grant(starvation: Any, port: int, lane: int, blocks: int) -> None:
     """Count a packet of a VL that is granted, or begins to be dropped, in this cycle."""
 
 
 @inner
-def _crosses(starvation: Starvation, port: int, lane: int, packet: Packet, since: int) -> None:
+def _note_crossing(starvation: Starvation, port: int, lane: int, packet: Packet, start_cycle: int) -> None:
     port_state = starvation.port[port]
     port_state.since, port_state.lane, port_state.flits, port_state.blocks, port_state.given = (
-        since,
+        start_cycle,
         lane,
         packet.flits,
         packet.blocks,
         0,
     )
-    port_state.ahead = min(since - 1 - packet.arrived, packet.flits)
+    port_state.ahead = min(start_cycle - 1 - packet.arrived, packet.flits)
 
 
-@by_type({Starvation: _crosses}, default=True)
-def crosses(starvation: Any, port: int, lane: int, packet: Packet, since: int) -> None:
-    """Register the packet that crosses from cycle ``since`` on.
+@by_type({Starvation: _note_crossing}, default=True)
+def note_crossing(starvation: Any, port: int, lane: int, packet: Packet, start_cycle: int) -> None:
+    """Register the packet that crosses from cycle ``start_cycle`` on.
 
     The previous packet has crossed by then.
     """
 
 
 @inner
-def freed_in(starvation: Starvation, returns: Returns, port: int, cycle: int) -> int:
+def blocks_freed_in(starvation: Starvation, returns: Returns, port: int, cycle: int) -> int:
     """Return the number of blocks that the crossing packet frees in a cycle. Call it once per cycle, in order."""
     port_state = starvation.port[port]
     if port_state.given == port_state.blocks:
         return 0
     moved = min(flits_moved(returns, cycle - port_state.since + 1, port_state.ahead), int(port_state.flits))
-    blocks = whole_blocks(moved, int(port_state.flits), int(port_state.blocks), returns.flit_shift) - port_state.given
+    blocks = (
+        completed_blocks(moved, int(port_state.flits), int(port_state.blocks), returns.flit_shift) - port_state.given
+    )
     port_state.given += blocks
     return int(blocks)
 
@@ -208,7 +210,9 @@ def is_over(starvation: Starvation, port: int, lane: int) -> bool:
 
 
 @inner
-def return_held(starvation: Starvation, port: int, cycle: int, lane: int, freed: int, speed: int) -> tuple[int, int]:
+def release_held_credit(
+    starvation: Starvation, port: int, cycle: int, lane: int, freed: int, speed: int
+) -> tuple[int, int]:
     """Add freed blocks to the blocks held back, and return the VL and number of blocks to return (IBS-K2 to IBS-K5).
 
     Call this once for every port and cycle, before packets are queued and granted in the cycle.

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int16, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, local_port, new_inputs, switch_of, take_first
-from vlane.golden.switches.output_ports import OutputPorts, settle_buffer, take_in
+from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, local_port, new_inputs, pop_first, switch_of
+from vlane.golden.switches.output_ports import OutputPorts, free_sent_space, reserve_and_schedule
 from vlane.golden.switches.packets import CROSSED, NOBODY, TO_SINK, Packets, schedule
 from vlane.golden.switches.vl_tables import VLTables
 
@@ -128,9 +128,9 @@ def allocate(
     grants : Records of Grant, (at least all ports,)
         Output: the grants.
     """
-    _note_open(switches, out_ports, cycle)
+    _record_open_buffers(switches, out_ports, cycle)
     for port in range(len(switches.busy)):
-        _bid(switches, packets, port, cycle)
+        _make_bid(switches, packets, port, cycle)
     for port in range(len(switches.busy)):
         switches.known_busy[port] = switches.busy[port]
     count = _grant_drops(switches, packets, cycle, grants)
@@ -138,18 +138,18 @@ def allocate(
         if switches.busy[to] <= cycle:
             count = _grant_one(switches, out_ports, packets, to, cycle, grants, count)
     for port in range(len(switches.busy)):
-        _follow_up(switches, port)
+        _advance_bid(switches, port)
     return count
 
 
 @inner
-def _note_open(switches: FastSwitches, out_ports: OutputPorts, cycle: int) -> None:
+def _record_open_buffers(switches: FastSwitches, out_ports: OutputPorts, cycle: int) -> None:
     """Note for which VLs each output buffer is open at the start of a cycle (IBF-6)."""
     lanes, slot = switches.inputs.queues.queue.shape[1], cycle % _AGES
     switches.open_cycle[slot] = cycle
     for to in range(len(switches.busy)):
         found = 0
-        settle_buffer(out_ports, to, cycle)
+        free_sent_space(out_ports, to, cycle)
         for lane in range(lanes):
             after = out_ports.buffer.taken[to, lane].blocks + out_ports.largest[lane]
             if after <= out_ports.buffer.bounds[0, lane].maximum:
@@ -158,15 +158,15 @@ def _note_open(switches: FastSwitches, out_ports: OutputPorts, cycle: int) -> No
 
 
 @inner
-def _is_open(switches: FastSwitches, to: int, lane: int, cycle: int) -> bool:
+def _is_open(switches: FastSwitches, output_port: int, lane: int, cycle: int) -> bool:
     """Return whether a bid finds an output buffer open. Before the first cycle all buffers are empty."""
     seen = cycle - _OPEN_AGE
     slot = seen % _AGES
-    return switches.open_cycle[slot] != seen or (switches.open[slot, to] >> lane) & 1 != 0
+    return switches.open_cycle[slot] != seen or (switches.open[slot, output_port] >> lane) & 1 != 0
 
 
 @inner
-def _bid(switches: FastSwitches, packets: Packets, port: int, cycle: int) -> None:
+def _make_bid(switches: FastSwitches, packets: Packets, port: int, cycle: int) -> None:
     """Make the bid of an input for a packet (IBF-2)."""
     inputs, new = switches.inputs, switches.next_bid[port]
     new.packet = NOBODY
@@ -215,7 +215,7 @@ def _grant_drops(switches: FastSwitches, packets: Packets, cycle: int, grants: R
     for port in range(len(switches.busy)):
         bid = switches.bid[port]
         if bid.output == DROPPED and _may_be_granted(switches, port, cycle):
-            _take(switches, packets, port, cycle, grants, count)
+            _remove_granted(switches, packets, port, cycle, grants, count)
             schedule(packets, grants[count].packet, cycle + CROSSED, TO_SINK, NOBODY)
             count += 1
     return count
@@ -226,39 +226,41 @@ def _grant_one(
     switches: FastSwitches,
     out_ports: OutputPorts,
     packets: Packets,
-    to: int,
+    output_port: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     """Grant a bid for an output that takes part (IBF-3). Return the new number of grants."""
     inputs = switches.inputs
-    output = local_port(inputs, to)
-    first, chosen = to - output, -1
+    output = local_port(inputs, output_port)
+    first, chosen = output_port - output, -1
     for local in range(1 << inputs.port_bits):
         bid = switches.bid[first + local]
         if bid.packet == NOBODY or bid.output != output or not _may_be_granted(switches, first + local, cycle):
             continue
-        if chosen < 0 or switches.input_served[to, local] < switches.input_served[to, chosen]:
+        if chosen < 0 or switches.input_served[output_port, local] < switches.input_served[output_port, chosen]:
             chosen = local
     if chosen < 0:
-        return count
-    _take(switches, packets, first + chosen, cycle, grants, count)
-    switches.input_served[to, chosen] = cycle
-    switches.busy[to] = inputs.port[first + chosen].busy
-    take_in(out_ports, packets, to, grants[count].packet, cycle + BUFFERED)
-    return count + 1
+        return grant_count
+    _remove_granted(switches, packets, first + chosen, cycle, grants, grant_count)
+    switches.input_served[output_port, chosen] = cycle
+    switches.busy[output_port] = inputs.port[first + chosen].busy
+    reserve_and_schedule(out_ports, packets, output_port, grants[grant_count].packet, cycle + BUFFERED)
+    return grant_count + 1
 
 
 @inner
-def _take(switches: FastSwitches, packets: Packets, port: int, cycle: int, grants: Records[Grant], row: int) -> None:
+def _remove_granted(
+    switches: FastSwitches, packets: Packets, port: int, cycle: int, grants: Records[Grant], row: int
+) -> None:
     """Remove an input's granted packet from its queue and store the grant in ``grants[row]``."""
     inputs, bid = switches.inputs, switches.bid[port]
     packet, lane = int(bid.packet), int(bid.lane)
     queue = inputs.queues.queue[port, lane]
     field = packets.pool[packet]
     if queue.head == packet:
-        take_first(inputs, packets, port, lane)
+        pop_first(inputs, packets, port, lane)
         switches.overtaken[port, lane] = 0
     else:
         switches.overtaken[port, lane] += 1
@@ -273,7 +275,7 @@ def _take(switches: FastSwitches, packets: Packets, port: int, cycle: int, grant
 
 
 @inner
-def _follow_up(switches: FastSwitches, port: int) -> None:
+def _advance_bid(switches: FastSwitches, port: int) -> None:
     """Replace an input's bid by its next one. A bid that is still there was refused."""
     bid, new = switches.bid[port], switches.next_bid[port]
     with_the_one_before = bid.follows != 0 and bid.refused != 0

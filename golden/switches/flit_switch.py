@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Records
-from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
+from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_member
 from vlane.golden.engine.kernel import inner
 from vlane.golden.switches.inputs import (
     DROPPED,
     Grant,
     Inputs,
-    at_turn,
     local_port,
     new_inputs,
+    pop_first,
+    port_with_priority,
+    round_robin_priority,
     switch_of,
-    take_first,
-    turn_of,
 )
-from vlane.golden.switches.output_ports import OutputPorts, reserve, room_for_largest
+from vlane.golden.switches.output_ports import OutputPorts, has_space_for_largest, reserve_space
 from vlane.golden.switches.packets import CROSSED, NOBODY, TO_OUTPUT, TO_SINK, Packets, schedule
 from vlane.golden.switches.vl_tables import VLTables
 
@@ -40,7 +40,7 @@ class FlitSwitches(NamedTuple):
     last_input : array of int64, (all ports,)
         Input that an output granted last.
     nearest : array of int64, (all ports,)
-        Scratch of a cycle: largest ``turn_of`` among the inputs that request an output; 0 if none does.
+        Scratch of a cycle: largest ``round_robin_priority`` among the inputs that request an output; 0 if none does.
     candidate_ports : array of int64, (all ports and a margin,)
         Scratch of a cycle: inputs with a packet.
     choice : array of int64, (all ports,)
@@ -84,11 +84,11 @@ def _chosen_lane(switches: FlitSwitches, out_ports: OutputPorts, port: int, cycl
     first = switch_of(inputs, port) << inputs.port_bits
     left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
     while left != 0:
-        lane = next_of(left, last)
+        lane = next_member(left, last)
         head = inputs.first[port, lane]
         if switches.granted[port, lane] != 0 or head.output == DROPPED:
             return lane
-        if room_for_largest(out_ports, first + head.output, head.lane, cycle):
+        if has_space_for_largest(out_ports, first + head.output, head.lane, cycle):
             return lane
         left &= ~(1 << lane)
         last = lane
@@ -126,15 +126,15 @@ def allocate(
         to = port - local + output
         switches.asked[asked] = to
         asked += switches.nearest[to] == 0
-        switches.nearest[to] = max(switches.nearest[to], turn_of(inputs, local, switches.last_input[to]))
+        switches.nearest[to] = max(switches.nearest[to], round_robin_priority(inputs, local, switches.last_input[to]))
     for index in range(asked):
         to = switches.asked[index]
-        local = at_turn(inputs, switches.nearest[to], switches.last_input[to])
+        local = port_with_priority(inputs, switches.nearest[to], switches.last_input[to])
         switches.last_input[to], switches.nearest[to] = local, 0
         port = to - local_port(inputs, to) + local
         lane = switches.choice[port]
         if switches.granted[port, lane] == 0:
-            reserve(out_ports, packets, to, inputs.queues.queue[port, lane].head)
+            reserve_space(out_ports, packets, to, inputs.queues.queue[port, lane].head)
         if grant_flit(switches, out_ports, packets, port, lane, grants, count):
             schedule(packets, grants[count].packet, cycle + CROSSED, TO_OUTPUT, to)
         count += 1
@@ -156,7 +156,7 @@ def grant_flit(
     switches.granted[port, lane] = 0 if is_last else count
     inputs.port[port].last_lane = lane
     if is_last:
-        take_first(inputs, packets, port, lane)
+        pop_first(inputs, packets, port, lane)
     grant = grants[row]
     grant.port = port if is_last or count & in_block == 0 else NOBODY
     grant.packet, grant.lane = packet, lane

@@ -8,24 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
-from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
+from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_member
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.switches.inputs import (
     DROPPED,
     Grant,
     Inputs,
-    at_turn,
-    cross,
-    drop,
     list_ready,
     local_port,
     new_inputs,
+    port_with_priority,
+    round_robin_priority,
+    start_crossing,
+    start_dropping,
     switch_of,
-    turn_of,
 )
-from vlane.golden.switches.output_ports import OutputPorts, retry_cycle, room_for_largest, take_in
-from vlane.golden.switches.packets import AHEAD, CROSSED, Packets, are_many, load_first
+from vlane.golden.switches.output_ports import OutputPorts, has_space_for_largest, reserve_and_schedule, retry_cycle
+from vlane.golden.switches.packets import AHEAD, CROSSED, Packets, exceed_cache, prefetch_first
 from vlane.golden.switches.vl_tables import VLTables
 from vlane.switches.switch_kinds import INFINIBAND
 
@@ -45,7 +45,7 @@ class OutputPort:
     last_input : int
         Input granted last.
     nearest : int
-        Scratch of a cycle: largest ``turn_of`` among the inputs that request the output; 0 if none does.
+        Scratch of a cycle: largest ``round_robin_priority`` among the inputs that request the output; 0 if none does.
     """
 
     busy: Int64
@@ -136,22 +136,22 @@ def new_faster_ib_switches(
 
 
 @inner
-def _passes(switches: FasterIBSwitches) -> int:
+def _iterations(switches: FasterIBSwitches) -> int:
     return switches.iterations
 
 
-@by_type({FasterIBSwitches: _passes}, default=True)
+@by_type({FasterIBSwitches: _iterations}, default=True)
 def iterations_of(switches: Any) -> int:
     """Return the number of allocation passes per cycle, a constant for default switches."""
     return 1
 
 
 @inner
-def _own_speed(switches: FasterIBSwitches) -> int:
+def _speed(switches: FasterIBSwitches) -> int:
     return switches.speed
 
 
-@by_type({FasterIBSwitches: _own_speed}, default=True)
+@by_type({FasterIBSwitches: _speed}, default=True)
 def speed_of(switches: Any) -> int:
     """Return the maximum number of flits that cross from one input per cycle, a constant for default switches."""
     return SPEED
@@ -168,14 +168,14 @@ def _chosen_lane(switches: Any, out_ports: OutputPorts, port: int, cycle: int) -
     left = inputs.queues.filled[port].lanes
     last = inputs.port[port].last_lane
     while left != 0:
-        lane = next_of(left, last)
+        lane = next_member(left, last)
         head = inputs.first[port, lane]
         if head.output == DROPPED:
             return lane
         to = first + head.output
         free_from = switches.output[to].busy
         if free_from <= cycle:
-            if room_for_largest(out_ports, to, head.lane, cycle):
+            if has_space_for_largest(out_ports, to, head.lane, cycle):
                 return lane
             free_from = retry_cycle(out_ports, to, head.lane, cycle)
         retry = min(retry, free_from)
@@ -202,8 +202,8 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
     for iteration in range(iterations_of(switches)):
         left = list_ready(inputs, switches.candidate_ports, left, cycle)
         moves = iteration == 0
-        asked, left, count = _inputs_ask(switches, out_ports, packets, left, asked, moves, cycle, grants, count)
-        count = _outputs_grant(switches, out_ports, packets, asked, moves, cycle, grants, count)
+        asked, left, count = _run_input_stage(switches, out_ports, packets, left, asked, moves, cycle, grants, count)
+        count = _run_output_stage(switches, out_ports, packets, asked, moves, cycle, grants, count)
         if asked == left:  # every request was granted
             break
         asked = 0
@@ -218,7 +218,7 @@ def list_waiting(switches: Any) -> None:
 
 
 @inner
-def ask_on_arrival(switches: IBSwitches, out_ports: OutputPorts, port: int, lane: int, cycle: int) -> None:
+def request_on_arrival(switches: IBSwitches, out_ports: OutputPorts, port: int, lane: int, cycle: int) -> None:
     """Run the first allocation stage of an input for the packet that just arrived at it, its only one (IBS-2).
 
     The inputs that waited before are listed. A busy input cannot ask in this cycle.
@@ -233,23 +233,23 @@ def ask_on_arrival(switches: IBSwitches, out_ports: OutputPorts, port: int, lane
         return
     local = local_port(inputs, port)
     to = port - local + head.output
-    if switches.output[to].busy <= cycle and room_for_largest(out_ports, to, head.lane, cycle):
-        switches.regs[ASKED] = _ask(switches, port, local, lane, to, switches.regs[ASKED])
+    if switches.output[to].busy <= cycle and has_space_for_largest(out_ports, to, head.lane, cycle):
+        switches.regs[ASKED] = _request_output(switches, port, local, lane, to, switches.regs[ASKED])
 
 
 @inner
-def _ask(switches: Any, port: int, local: int, lane: int, to: int, asked: int) -> int:
+def _request_output(switches: Any, port: int, local: int, lane: int, output_port: int, asked: int) -> int:
     """Request an output for an input's VL and return the new number of requested outputs (IBS-2)."""
-    chooser = switches.output[to]
+    chooser = switches.output[output_port]
     switches.choice[port] = lane
-    switches.asked[asked] = to
+    switches.asked[asked] = output_port
     asked += chooser.nearest == 0
-    chooser.nearest = max(int(chooser.nearest), turn_of(switches.inputs, local, chooser.last_input))
+    chooser.nearest = max(int(chooser.nearest), round_robin_priority(switches.inputs, local, chooser.last_input))
     return asked
 
 
 @inner
-def _inputs_ask(
+def _run_input_stage(
     switches: Any,
     out_ports: OutputPorts,
     packets: Packets,
@@ -258,7 +258,7 @@ def _inputs_ask(
     moves: bool,  # noqa: FBT001 - kernels take positional arguments only
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> tuple[int, int, int]:
     """Run the first allocation stage for the first ``inputs_left`` inputs of the list (IBS-2).
 
@@ -273,12 +273,12 @@ def _inputs_ask(
         A drop moves the round-robin pointer (IBS-I2).
     """
     inputs = switches.inputs
-    asking, last = 0, inputs_left - AHEAD if are_many(inputs.queues) else 0
+    asking, last = 0, inputs_left - AHEAD if exceed_cache(inputs.queues) else 0
     for index in range(inputs_left):
         if index < last:
             ahead = switches.candidate_ports[index + AHEAD]
             prefetch(inputs.first, ahead * inputs.first.shape[1])
-            load_first(packets, inputs.queues, ahead)
+            prefetch_first(packets, inputs.queues, ahead)
         port = switches.candidate_ports[index]
         lane = _chosen_lane(switches, out_ports, port, cycle)
         if lane < 0:
@@ -286,21 +286,21 @@ def _inputs_ask(
         output = inputs.first[port, lane].output
         if output == DROPPED:
             last_lane = inputs.port[port].last_lane
-            drop(inputs, packets, port, lane, cycle, speed_of(switches), grants, count)
+            start_dropping(inputs, packets, port, lane, cycle, speed_of(switches), grants, grant_count)
             if not moves:
                 inputs.port[port].last_lane = last_lane
-            count += 1
+            grant_count += 1
             continue
         local = local_port(inputs, port)
-        asked = _ask(switches, port, local, lane, port - local + output, asked)
+        asked = _request_output(switches, port, local, lane, port - local + output, asked)
         if iterations_of(switches) > 1:
             switches.candidate_ports[asking] = port
             asking += 1
-    return asked, asking, count
+    return asked, asking, grant_count
 
 
 @inner
-def _outputs_grant(
+def _run_output_stage(
     switches: Any,
     out_ports: OutputPorts,
     packets: Packets,
@@ -308,7 +308,7 @@ def _outputs_grant(
     moves: bool,  # noqa: FBT001 - kernels take positional arguments only
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     """Run the second allocation stage (IBS-3): each requested output grants one input.
 
@@ -318,16 +318,16 @@ def _outputs_grant(
     for index in range(asked):
         to = switches.asked[index]
         chooser = outputs[to]
-        local = at_turn(inputs, chooser.nearest, chooser.last_input)
+        local = port_with_priority(inputs, chooser.nearest, chooser.last_input)
         chooser.nearest = 0
         port = to - local_port(inputs, to) + local
         last_lane = inputs.port[port].last_lane
         lane, speed = switches.choice[port], speed_of(switches)
-        chooser.busy = cross(inputs, packets, port, lane, cycle, speed, grants, count)
+        chooser.busy = start_crossing(inputs, packets, port, lane, cycle, speed, grants, grant_count)
         if moves:
             chooser.last_input = local
         else:
             inputs.port[port].last_lane = last_lane
-        take_in(out_ports, packets, to, grants[count].packet, cycle + CROSSED)
-        count += 1
-    return count
+        reserve_and_schedule(out_ports, packets, to, grants[grant_count].packet, cycle + CROSSED)
+        grant_count += 1
+    return grant_count

@@ -21,7 +21,7 @@ _SHOWN = 3
 _LEAST_PLACES = 4
 
 
-class Waiting:
+class WaitingBlocks:
     """Blocks that wait for one VL of an output.
 
     Parameters
@@ -57,7 +57,7 @@ class InputMeasure(NamedTuple):
 
     port_bits: int
     places: int
-    waiting: Records[Waiting]
+    waiting: Records[WaitingBlocks]
     queued: NDArray[np.int64]
 
 
@@ -65,62 +65,70 @@ def new_input_measure(*, outputs: int, lanes: int, ports: int) -> InputMeasure:
     """Return the measure of ``outputs`` idle outputs, of switches with ``ports`` ports each."""
     places = max(_LEAST_PLACES, ports * lanes)
     return InputMeasure(
-        port_bits_for(ports), places, new_records(Waiting, outputs, lanes), np.zeros((outputs, lanes), np.int64)
+        port_bits_for(ports), places, new_records(WaitingBlocks, outputs, lanes), np.zeros((outputs, lanes), np.int64)
     )
 
 
 @inner
-def joined(
-    measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
+def count_queued_packet(
+    input_measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
     """Count a packet that is in its input queue from ``cycle`` on."""
     blocks, head = packets.pool[packet].blocks, inputs.queues.queue[port, lane].head
-    measure.queued[port, lane] += blocks
-    _change(measure, inputs, packets, port, head, measure.queued[port, lane] if head == packet else blocks, cycle)
+    input_measure.queued[port, lane] += blocks
+    _add_waiting_blocks(
+        input_measure,
+        inputs,
+        packets,
+        port,
+        head,
+        input_measure.queued[port, lane] if head == packet else blocks,
+        cycle,
+    )
 
 
 @inner
-def left(
-    measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
+def count_removed_packet(
+    input_measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
     """Remove the first packet of an input queue from the count from ``cycle`` on."""
-    _change(measure, inputs, packets, port, packet, -measure.queued[port, lane], cycle)
-    measure.queued[port, lane] -= packets.pool[packet].blocks
+    _add_waiting_blocks(input_measure, inputs, packets, port, packet, -input_measure.queued[port, lane], cycle)
+    input_measure.queued[port, lane] -= packets.pool[packet].blocks
     head = inputs.queues.queue[port, lane].head
     if head != NOBODY:
-        _change(measure, inputs, packets, port, head, measure.queued[port, lane], cycle)
+        _add_waiting_blocks(input_measure, inputs, packets, port, head, input_measure.queued[port, lane], cycle)
 
 
 @inner
-def measured(measure: InputMeasure, port: int, lane: int, cycle: int) -> int:
+def measured_blocks(input_measure: InputMeasure, port: int, lane: int, cycle: int) -> int:
     """Return the number of blocks that the sweep reports for an output VL in a cycle."""
-    waiting_state = measure.waiting[port, lane]
-    place = _place(measure, port, lane)
-    since = _last_sweep(measure, place, cycle - _SHOWN)
+    waiting_state = input_measure.waiting[port, lane]
+    place = _sweep_position(input_measure, port, lane)
+    since = _last_sweep(input_measure, place, cycle - _SHOWN)
     if since >= waiting_state.changed:
         return int(waiting_state.blocks)
     return int(
         waiting_state.found
-        if since == _last_sweep(measure, place, waiting_state.changed - 1)
+        if since == _last_sweep(input_measure, place, waiting_state.changed - 1)
         else waiting_state.found_before
     )
 
 
 @inner
-def _change(
-    measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, head: int, blocks: int, cycle: int
+def _add_waiting_blocks(
+    input_measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, head: int, blocks: int, cycle: int
 ) -> None:
     """Add ``blocks`` (possibly negative) to the blocks that wait for the output VL of a queue's first packet."""
     field = packets.pool[head]
     if field.output == DROPPED:
         return
     output = port - local_port(inputs, port) + field.output
-    waiting_state = measure.waiting[output, field.lane]
+    waiting_state = input_measure.waiting[output, field.lane]
     if waiting_state.changed != cycle:
-        since = _last_sweep(measure, _place(measure, output, field.lane), cycle - 1)
+        since = _last_sweep(input_measure, _sweep_position(input_measure, output, field.lane), cycle - 1)
         if since >= waiting_state.changed:  # the sweep visited this position since the last change
             waiting_state.found_before = (
-                waiting_state.blocks if since - measure.places >= waiting_state.changed else waiting_state.found
+                waiting_state.blocks if since - input_measure.places >= waiting_state.changed else waiting_state.found
             )
             waiting_state.found = waiting_state.blocks
         waiting_state.changed = cycle
@@ -128,12 +136,12 @@ def _change(
 
 
 @inner
-def _place(measure: InputMeasure, port: int, lane: int) -> int:
+def _sweep_position(input_measure: InputMeasure, port: int, lane: int) -> int:
     """Return the position of an output VL in its switch's sweep."""
-    return (port & ((1 << measure.port_bits) - 1)) * measure.waiting.shape[1] + lane
+    return (port & ((1 << input_measure.port_bits) - 1)) * input_measure.waiting.shape[1] + lane
 
 
 @inner
-def _last_sweep(measure: InputMeasure, place: int, cycle: int) -> int:
+def _last_sweep(input_measure: InputMeasure, place: int, cycle: int) -> int:
     """Return the last cycle up to ``cycle``, possibly negative, in which the sweep visits a position."""
-    return cycle - (cycle - place) % measure.places
+    return cycle - (cycle - place) % input_measure.places

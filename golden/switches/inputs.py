@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
-from vlane.golden.engine.bits import WORD_BITS, lowest
+from vlane.golden.engine.bits import WORD_BITS, lowest_member
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.switches.packets import (
@@ -22,14 +22,14 @@ from vlane.golden.switches.packets import (
     Packet,
     Packets,
     Queues,
-    load_queues,
     new_queues,
-    pop,
-    push,
+    pop_packet,
+    prefetch_queues,
+    push_packet,
     schedule,
 )
 from vlane.golden.switches.tree_rule import NO_RULE, tree_output
-from vlane.golden.switches.trunk_members import ByTable
+from vlane.golden.switches.trunk_members import TableChoice
 from vlane.packets.drop_cause import DropCause
 
 DROPPED = -1
@@ -155,7 +155,7 @@ def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
         lft.copy(),
         NO_RULE,
         np.zeros((switches, len(DropCause)), np.int64),
-        ByTable(),
+        TableChoice(),
     )
 
 
@@ -184,14 +184,14 @@ def bit_of(inputs: Inputs, port: int) -> int:
 
 
 @inner
-def turn_of(inputs: Inputs, local: int, last: int) -> int:
+def round_robin_priority(inputs: Inputs, local: int, last: int) -> int:
     """Return the round-robin priority of a port after ``last``: 1 is the lowest, larger values are served sooner."""
     return ((last - local) & ((1 << inputs.port_bits) - 1)) + 1
 
 
 @inner
-def at_turn(inputs: Inputs, turn: int, last: int) -> int:
-    """Return the port with round-robin priority ``turn``, the inverse of ``turn_of``."""
+def port_with_priority(inputs: Inputs, turn: int, last: int) -> int:
+    """Return the port with round-robin priority ``turn``, the inverse of ``round_robin_priority``."""
     return (last + 1 - turn) & ((1 << inputs.port_bits) - 1)
 
 
@@ -205,9 +205,9 @@ def output_of(inputs: Inputs, port: int, dlid: int) -> int:
 
 
 @inner
-def load_input(inputs: Inputs, port: int, dlid: int) -> None:
+def prefetch_input(inputs: Inputs, port: int, dlid: int) -> None:
     """Prefetch the queues of an input and the forwarding entry of a DLID."""
-    load_queues(inputs.queues, port)
+    prefetch_queues(inputs.queues, port)
     prefetch(inputs.lft, switch_of(inputs, port) * inputs.lft.shape[1] + dlid)
 
 
@@ -218,37 +218,37 @@ def drop_cause(packet: Packet) -> int:
 
 
 @inner
-def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, found: LookUp, cycle: int) -> bool:
+def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route: LookUp, cycle: int) -> bool:
     """Append a routed packet to its input queue, in the first cycle in which it may take part in allocation (IBS-1).
 
     Return whether the input had no other packet.
     """
     switch, field = switch_of(inputs, port), packets.pool[packet]
     arrived_on = field.lane
-    output, lane, channel = found
+    output, lane, channel = route
     if output == DROPPED:
         inputs.drops[switch, lane] += 1  # a dropped packet has its drop cause in place of a lane
     field.output, field.lane, field.channel, field.arrived = output, lane, channel, cycle - ROUTED
     field.hops += 1
     was_empty = inputs.queues.filled[port].lanes == 0
-    if push(packets, inputs.queues, port, arrived_on, packet):
-        _note_first(inputs, packets, port, arrived_on, packet)
+    if push_packet(packets, inputs.queues, port, arrived_on, packet):
+        _record_first(inputs, packets, port, arrived_on, packet)
         inputs.port[port].retry = 0
     inputs.waiting[word_of(inputs, port)] |= bit_of(inputs, port)
     return was_empty
 
 
 @inner
-def _note_first(inputs: Inputs, packets: Packets, port: int, lane: int, packet: int) -> None:
+def _record_first(inputs: Inputs, packets: Packets, port: int, lane: int, packet: int) -> None:
     first, field = inputs.first[port, lane], packets.pool[packet]
     first.output, first.lane = field.output, field.lane
 
 
 @inner
-def list_ready(inputs: Inputs, ports: NDArray[np.int64], count: int, cycle: int) -> int:
-    """Remove busy and sleeping inputs from the first ``count`` list entries and return the number that remain."""
+def list_ready(inputs: Inputs, ports: NDArray[np.int64], port_count: int, cycle: int) -> int:
+    """Remove busy and sleeping inputs from the first ``port_count`` list entries and return the number that remain."""
     left = 0
-    for index in range(count):
+    for index in range(port_count):
         port = ports[index]
         ports[left] = port
         state = inputs.port[port]
@@ -261,7 +261,7 @@ def ready_inputs(inputs: Inputs, switch: int, among: int, cycle: int) -> int:
     """Return which inputs of the mask ``among`` are not busy, and prefetch their routes."""
     first, ready, left = switch << inputs.port_bits, 0, among
     while left != 0:
-        port = lowest(left)
+        port = lowest_member(left)
         left &= left - 1
         if inputs.port[first + port].busy <= cycle:
             ready |= 1 << port
@@ -270,56 +270,56 @@ def ready_inputs(inputs: Inputs, switch: int, among: int, cycle: int) -> int:
 
 
 @inner
-def crosses_until(cycle: int, flits: int, ahead: int, speed: int) -> int:
+def last_crossing_cycle(cycle: int, flits: int, flits_ahead: int, speed: int) -> int:
     """Return the cycle in which the last flit of a packet granted in ``cycle`` crosses (IBS-5, OPAS-6).
 
     Parameters
     ----------
-    ahead : int
+    flits_ahead : int
         Number of buffered flits in excess of one arriving per cycle.
     speed : int
         Maximum number of flits that cross per cycle.
     """
-    return max(cycle + (flits + speed - 1) // speed, cycle - ahead + flits)
+    return max(cycle + (flits + speed - 1) // speed, cycle - flits_ahead + flits)
 
 
 @inner
-def take_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
+def pop_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
     """Remove the first packet from the queue of an input's VL and return it."""
-    packet = pop(packets, inputs.queues, port, lane)
+    packet = pop_packet(packets, inputs.queues, port, lane)
     following = inputs.queues.queue[port, lane].head
     if following != NOBODY:
-        _note_first(inputs, packets, port, lane, following)
+        _record_first(inputs, packets, port, lane, following)
     elif inputs.queues.filled[port].lanes == 0:
         inputs.waiting[word_of(inputs, port)] &= ~bit_of(inputs, port)
     return packet
 
 
 @inner
-def cross(
+def start_crossing(
     inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: Records[Grant], row: int
 ) -> int:
     """Start to move the first packet of an input's VL through the crossbar, from the next cycle on.
 
     Store the grant in ``grants[row]`` and return the cycle in which the last flit crosses.
     """
-    packet = take_first(inputs, packets, port, lane)
+    packet = pop_first(inputs, packets, port, lane)
     inputs.port[port].last_lane = lane
     field = packets.pool[packet]
-    inputs.port[port].busy = crosses_until(cycle, field.flits, cycle - field.arrived, speed)
+    inputs.port[port].busy = last_crossing_cycle(cycle, field.flits, cycle - field.arrived, speed)
     grant = grants[row]
     grant.port, grant.packet, grant.lane = port, packet, lane
     return inputs.port[port].busy
 
 
 @inner
-def drop(
+def start_dropping(
     inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: Records[Grant], row: int
 ) -> int:
     """Start to discard the first packet of an input's VL at crossbar speed (IBS-10, OPAS-8).
 
     Store the grant in ``grants[row]`` and return the cycle in which the last flit is discarded.
     """
-    until = cross(inputs, packets, port, lane, cycle, speed, grants, row)
+    until = start_crossing(inputs, packets, port, lane, cycle, speed, grants, row)
     schedule(packets, grants[row].packet, cycle + CROSSED, TO_SINK, NOBODY)
     return until

@@ -78,11 +78,17 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
     }
 )
 def _allocate_one(
-    switches: Any, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, grants: Records[Grant], count: int
+    switches: Any,
+    out_ports: OutputPorts,
+    packets: Packets,
+    switch: int,
+    cycle: int,
+    grants: Records[Grant],
+    grant_count: int,
 ) -> int:
     """Run a cycle of a switch's allocation.
 
-    The grants are appended to the first ``count`` grants; return the new count.
+    The grants are appended to the first ``grant_count`` grants; return the new count.
     """
 
 
@@ -124,43 +130,43 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
 
 @by_type({IBSwitches: ib_switch.list_waiting}, default=True)
 def list_waiting(switches: Any) -> None:
-    """List the inputs with a packet before the packets of a cycle arrive, if ``ask_on_arrival`` needs the list."""
+    """List the inputs with a packet before the packets of a cycle arrive, if ``request_on_arrival`` needs the list."""
 
 
-@by_type({IBSwitches: ib_switch.ask_on_arrival}, default=True)
-def ask_on_arrival(switches: Any, out_ports: OutputPorts, port: int, lane: int, cycle: int) -> None:
+@by_type({IBSwitches: ib_switch.request_on_arrival}, default=True)
+def request_on_arrival(switches: Any, out_ports: OutputPorts, port: int, lane: int, cycle: int) -> None:
     """Request the output of a packet that arrived at an empty input on a VL, after ``list_waiting``."""
 
 
 @inner
-def _one_block(switches: Any, field: Packet) -> tuple[int, int]:
+def _freed_one_block(switches: Any, field: Packet) -> tuple[int, int]:
     return 1, 1
 
 
-@by_type(dict.fromkeys((FlitSwitches, OPAFlitSwitches), _one_block), default=True)
-def comes_free(switches: Any, field: Packet) -> tuple[int, int]:
+@by_type(dict.fromkeys((FlitSwitches, OPAFlitSwitches), _freed_one_block), default=True)
+def freed_by_grant(switches: Any, field: Packet) -> tuple[int, int]:
     """Return the flits and blocks of input-buffer space that a grant of this packet frees."""
     return field.flits, field.blocks
 
 
 @inner
-def _at_the_same_time(switches: Any) -> bool:
+def _vls_cross_independently(switches: Any) -> bool:
     return True
 
 
-@by_type(dict.fromkeys(_PER_VL, _at_the_same_time), default=True)
-def vls_apart(switches: Any) -> bool:
+@by_type(dict.fromkeys(_PER_VL, _vls_cross_independently), default=True)
+def vls_cross_independently(switches: Any) -> bool:
     """Return whether packets of several VLs of one input can cross at the same time."""
     return False
 
 
 @inner
-def _one_arrival(switches: Any) -> bool:
+def _has_single_arrival(switches: Any) -> bool:
     return True
 
 
-@by_type(dict.fromkeys((*_TOGETHER, FifoSwitches, FlitSwitches), _one_arrival), default=True)
-def one_arrival(switches: Any) -> bool:
+@by_type(dict.fromkeys((*_TOGETHER, FifoSwitches, FlitSwitches), _has_single_arrival), default=True)
+def has_single_arrival(switches: Any) -> bool:
     """Return whether at most one packet per cycle reaches an output port from the crossbar."""
     return False
 
@@ -177,7 +183,7 @@ def send_delay(switches: Any) -> int:
 
 
 @by_type({OPASwitches: opa_switch.store}, default=True)
-def store(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
+def store_in_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
     """Append a packet to its queue in a central buffer."""
 
 
@@ -188,13 +194,13 @@ def central_buffers(switches: Any) -> int:
 
 
 @inner
-def _no_heads(switches: Any) -> NDArray[np.int64]:
+def _no_central_heads(switches: Any) -> NDArray[np.int64]:
     return np.zeros((0, switches.inputs.queues.queue.shape[1]), np.int64)
 
 
 @by_type(
     {
-        **dict.fromkeys(INFINIBAND_SWITCHES, _no_heads),
+        **dict.fromkeys(INFINIBAND_SWITCHES, _no_central_heads),
         OPASwitches: opa_switch.central_heads,
         OPAFlitSwitches: opa_flit_switch.central_heads,
     }
@@ -216,7 +222,7 @@ def channels_of(switches: Any) -> int:
 
 
 @inner
-def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> bool:
+def receive_packet(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> bool:
     """Route a packet and queue it at the input, in the first cycle in which it takes part in allocation (IBS-1).
 
     Return whether the input had no other packet.

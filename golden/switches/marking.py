@@ -11,14 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
-from vlane.golden.congestion.markers import Markers, idle, starts, starve
+from vlane.golden.congestion.markers import Markers, note_idle_cycles, record_starved, start_packet
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.switches.input_measure import InputMeasure, joined, left, measured, new_input_measure
+from vlane.golden.switches.input_measure import (
+    InputMeasure,
+    count_queued_packet,
+    count_removed_packet,
+    measured_blocks,
+    new_input_measure,
+)
 from vlane.golden.switches.inputs import Inputs
 from vlane.golden.switches.packets import CROSSED, Packets
 
 
-class Unmarked(NamedTuple):
+class NoMarking(NamedTuple):
     """Outputs that do not mark.
 
     Parameters
@@ -85,74 +91,80 @@ def new_marking(markers: Markers, *, ports: int, by_inputs: bool) -> Marking:
 
 
 @inner
-def _does(marking: Marking) -> bool:
+def _is_enabled(marking: Marking) -> bool:
     return True
 
 
-@by_type({Marking: _does}, default=True)
-def marks(marking: Any) -> bool:
+@by_type({Marking: _is_enabled}, default=True)
+def marking_enabled(marking: Any) -> bool:
     """Return whether outputs mark."""
     return False
 
 
 @inner
-def _grant(marking: Marking, port: int, lane: int, blocks: int, since: int) -> None:
+def _note_grant(marking: Marking, port: int, lane: int, blocks: int, start_cycle: int) -> None:
     if port < len(marking.idle_from) and not marking.by_inputs:
         lane_state = marking.lane[port, lane]
-        lane_state.changed, lane_state.granted = since, blocks
+        lane_state.changed, lane_state.granted = start_cycle, blocks
 
 
-@by_type({Marking: _grant}, default=True)
-def note_grant(marking: Any, port: int, lane: int, blocks: int, since: int) -> None:
-    """Report reserved output-buffer space of a VL, for a packet that requests the link from ``since`` on."""
+@by_type({Marking: _note_grant}, default=True)
+def note_grant(marking: Any, port: int, lane: int, blocks: int, start_cycle: int) -> None:
+    """Report reserved output-buffer space of a VL, for a packet that requests the link from ``start_cycle`` on."""
 
 
 @inner
-def _queued(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+def _note_queued(
+    marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
+) -> None:
     if marking.by_inputs:
-        joined(marking.inputs, inputs, packets, port, lane, packet, cycle)
+        count_queued_packet(marking.inputs, inputs, packets, port, lane, packet, cycle)
 
 
-@by_type({Marking: _queued}, default=True)
+@by_type({Marking: _note_queued}, default=True)
 def note_queued(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
     """Report a packet queued at an input, on its incoming VL, in the first cycle in which it may be granted."""
 
 
 @inner
-def _taken(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+def _note_dequeued(
+    marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
+) -> None:
     if marking.by_inputs:
-        left(marking.inputs, inputs, packets, port, lane, packet, cycle + 1)
+        count_removed_packet(marking.inputs, inputs, packets, port, lane, packet, cycle + 1)
 
 
-@by_type({Marking: _taken}, default=True)
-def note_taken(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+@by_type({Marking: _note_dequeued}, default=True)
+def note_dequeued(
+    marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
+) -> None:
     """Report a packet removed from its input queue by a grant in this cycle."""
 
 
 @inner
-def _starved(marking: Marking, port: int, lane: int) -> None:
+def _note_starved(marking: Marking, port: int, lane: int) -> None:
     if port < len(marking.idle_from):
-        starve(marking.markers, port, lane)
+        record_starved(marking.markers, port, lane)
 
 
-@by_type({Marking: _starved}, default=True)
+@by_type({Marking: _note_starved}, default=True)
 def note_starved(marking: Any, port: int, lane: int) -> None:
     """Report that the head of a VL lacks credit in a cycle in which the link is free."""
 
 
 @inner
-def _pause(marking: Marking, port: int, cycle: int, until: int) -> None:
-    if port < len(marking.idle_from) and until > marking.idle_from[port]:
-        idle(marking.markers, port, max(cycle - marking.idle_from[port], 0))
-        marking.idle_from[port] = until
+def _note_link_pause(marking: Marking, port: int, cycle: int, end_cycle: int) -> None:
+    if port < len(marking.idle_from) and end_cycle > marking.idle_from[port]:
+        note_idle_cycles(marking.markers, port, max(cycle - marking.idle_from[port], 0))
+        marking.idle_from[port] = end_cycle
 
 
-@by_type({Marking: _pause}, default=True)
-def note_pause(marking: Any, port: int, cycle: int, until: int) -> None:
-    """Report that the link is neither free nor idle from ``cycle`` to before ``until`` (NCC-5)."""
+@by_type({Marking: _note_link_pause}, default=True)
+def note_link_pause(marking: Any, port: int, cycle: int, end_cycle: int) -> None:
+    """Report that the link is neither free nor idle from ``cycle`` to before ``end_cycle`` (NCC-5)."""
 
 
-class Start(NamedTuple):
+class PacketStart(NamedTuple):
     """A packet that starts on a link.
 
     Parameters
@@ -175,22 +187,22 @@ class Start(NamedTuple):
 
 
 @inner
-def _if_so(marking: Marking, port: int, lane: int, start: Start, cycle: int) -> bool:
+def _is_marked(marking: Marking, port: int, lane: int, start: PacketStart, cycle: int) -> bool:
     if port >= len(marking.idle_from):
         return False
     lane_state = marking.lane[port, lane]
     if marking.by_inputs:
-        measure = measured(marking.inputs, port, lane, cycle)
+        measure = measured_blocks(marking.inputs, port, lane, cycle)
     else:
         measure = start.taken - lane_state.granted if lane_state.changed == cycle + CROSSED else start.taken
-    idle(marking.markers, port, max(cycle - marking.idle_from[port], 0))
+    note_idle_cycles(marking.markers, port, max(cycle - marking.idle_from[port], 0))
     marking.idle_from[port] = start.until
-    marked = starts(marking.markers, port, lane, measure, start.blocks, start.markable)
+    marked = start_packet(marking.markers, port, lane, measure, start.blocks, start.markable)
     lane_state.marked += marked and not start.has_fecn
     return marked
 
 
-@by_type({Marking: _if_so}, default=True)
-def is_marked(marking: Any, port: int, lane: int, start: Start, cycle: int) -> bool:
+@by_type({Marking: _is_marked}, default=True)
+def is_marked(marking: Any, port: int, lane: int, start: PacketStart, cycle: int) -> bool:
     """Report a packet start to the marker and return whether the packet is marked."""
     return False

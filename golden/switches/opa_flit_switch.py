@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Records
-from vlane.golden.engine.bits import lowest, next_of
+from vlane.golden.engine.bits import lowest_member, next_member
 from vlane.golden.engine.kernel import inner
-from vlane.golden.links.room import Rooms
+from vlane.golden.links.room import BufferOccupancy
 from vlane.golden.switches.central_flits import (
     FlitCentre,
     begin_cycle,
@@ -24,7 +24,7 @@ from vlane.golden.switches.central_flits import (
 from vlane.golden.switches.flit_switch import grant_flit
 from vlane.golden.switches.inputs import DROPPED, ROUTED, Grant, Inputs, local_port, new_inputs
 from vlane.golden.switches.opa_switch import add_request
-from vlane.golden.switches.output_ports import OutputPorts, reserve, room_for_largest
+from vlane.golden.switches.output_ports import OutputPorts, has_space_for_largest, reserve_space
 from vlane.golden.switches.packets import CROSSED, NOBODY, TO_OUTPUT, TO_SINK, Packets, schedule
 from vlane.switches.mports import INNER_FLITS, LINKS, MPORT, OPA_PORTS, READERS, mports_of
 
@@ -74,7 +74,7 @@ class OPAFlitSwitches(NamedTuple):
 
 
 def new_opa_flit_switches(
-    *, central: Rooms, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
+    *, central: BufferOccupancy, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPAFlitSwitches:
     """Return empty switches with the given tables.
 
@@ -118,29 +118,29 @@ def allocate_one(
     switch: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     """Run a cycle of a switch's allocations, three passes (OPAS-F1).
 
-    The grants are appended to the first ``count`` grants; return the new count.
+    The grants are appended to the first ``grant_count`` grants; return the new count.
     """
     left = switches.inputs.waiting[switch] >> OPA_PORTS
     while left != 0:
-        mport = lowest(left)
+        mport = lowest_member(left)
         left &= left - 1
         if not begin_cycle(switches.centre, switch * switches.mports + mport):
             switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + mport))
     for _ in range(INNER_FLITS):
-        before = count
-        count = _run_pass(switches, out_ports, packets, switch, cycle, grants, count)
-        if count == before:  # the next pass would find the same state
+        before = grant_count
+        grant_count = _run_pass(switches, out_ports, packets, switch, cycle, grants, grant_count)
+        if grant_count == before:  # the next pass would find the same state
             break
     complete = switches.complete
     while complete[0, 0] != 0:  # the calendar returns the packet scheduled last first
         row = complete[0, 0]
         schedule(packets, complete[row, 0], cycle + CROSSED, TO_OUTPUT, complete[row, 1])
         complete[0, 0] -= 1
-    return count
+    return grant_count
 
 
 @inner
@@ -151,30 +151,30 @@ def _run_pass(
     switch: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     ports, first = switches.sc2sc.shape[1], switch << switches.inputs.port_bits
-    requested, count = _inputs_ask(switches, out_ports, packets, switch, cycle, grants, count)
-    requested = _readers_ask(switches, out_ports, packets, switch, cycle, requested)
+    requested, grant_count = _run_input_stage(switches, out_ports, packets, switch, cycle, grants, grant_count)
+    requested = _run_read_port_stage(switches, out_ports, packets, switch, cycle, requested)
     while requested != 0:
-        to = lowest(requested)
+        to = lowest_member(requested)
         requested &= requested - 1
         if to < ports:
-            count = _grant_output(switches, out_ports, packets, first + to, cycle, grants, count)
+            grant_count = _grant_output(switches, out_ports, packets, first + to, cycle, grants, grant_count)
         else:
-            count = _grant_links(switches, out_ports, packets, switch, to - ports, grants, count)
-    return count
+            grant_count = _grant_links(switches, out_ports, packets, switch, to - ports, grants, grant_count)
+    return grant_count
 
 
 @inner
-def _inputs_ask(
+def _run_input_stage(
     switches: OPAFlitSwitches,
     out_ports: OutputPorts,
     packets: Packets,
     switch: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> tuple[int, int]:
     """Run the first stage for the inputs: each picks a VL and requests an output or a central link (OPAS-F2).
 
@@ -184,26 +184,26 @@ def _inputs_ask(
     inputs, first, ports = switches.inputs, switch << switches.inputs.port_bits, switches.sc2sc.shape[1]
     requested, left = 0, inputs.waiting[switch] & ((1 << OPA_PORTS) - 1)
     while left != 0:
-        port = lowest(left)
+        port = lowest_member(left)
         left &= left - 1
-        lane = _input_chooses(switches, out_ports, packets, switch, port, cycle)
+        lane = _lane_of_input(switches, out_ports, packets, switch, port, cycle)
         if lane < 0:
             continue
         switches.choice[port] = lane
         to = int(inputs.first[first + port, lane].output)
         if to == DROPPED:
-            if grant_flit(switches, out_ports, packets, first + port, lane, grants, count):
-                schedule(packets, grants[count].packet, cycle + CROSSED, TO_SINK, NOBODY)
-            count += 1
+            if grant_flit(switches, out_ports, packets, first + port, lane, grants, grant_count):
+                schedule(packets, grants[grant_count].packet, cycle + CROSSED, TO_SINK, NOBODY)
+            grant_count += 1
             continue
         if to // MPORT != port // MPORT:
             to = ports + port // MPORT
         requested = add_request(switches.candidates, requested, to, port % MPORT)
-    return requested, count
+    return requested, grant_count
 
 
 @inner
-def _input_chooses(
+def _lane_of_input(
     switches: OPAFlitSwitches, out_ports: OutputPorts, packets: Packets, switch: int, port: int, cycle: int
 ) -> int:
     """Return the VL that an input picks, -1 for none (OPAS-F2)."""
@@ -211,7 +211,7 @@ def _input_chooses(
     here, mport = (switch << inputs.port_bits) + port, port // MPORT
     left, last = inputs.queues.filled[here].lanes, inputs.port[here].last_lane
     while left != 0:
-        lane = next_of(left, last)
+        lane = next_member(left, last)
         done = switches.granted[here, lane]
         packet = packets.pool[inputs.queues.queue[here, lane].head]
         if packet.arrived + ROUTED + done <= cycle:
@@ -219,7 +219,7 @@ def _input_chooses(
             if done != 0 or output == DROPPED:
                 return lane
             if output // MPORT == mport:
-                takes = room_for_largest(out_ports, here - port + output, outgoing_vl, cycle)
+                takes = has_space_for_largest(out_ports, here - port + output, outgoing_vl, cycle)
             else:
                 takes = can_write(switches.centre, out_ports, switch * switches.mports + mport, outgoing_vl)
             if takes:
@@ -230,7 +230,7 @@ def _input_chooses(
 
 
 @inner
-def _readers_ask(
+def _run_read_port_stage(
     switches: OPAFlitSwitches, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, requested: int
 ) -> int:
     """Run the first stage for the read ports: each picks a VL and requests its output (OPAS-F2).
@@ -239,11 +239,11 @@ def _readers_ask(
     """
     left = switches.inputs.waiting[switch] >> OPA_PORTS
     while left != 0:
-        mport = lowest(left)
+        mport = lowest_member(left)
         left &= left - 1
         buffer, taken = switch * switches.mports + mport, -1
         for reader in range(READERS):
-            lane = _reader_chooses(switches, out_ports, packets, buffer, reader, taken, cycle)
+            lane = _lane_of_read_port(switches, out_ports, packets, buffer, reader, taken, cycle)
             if lane < 0:
                 break
             taken, number = lane, READERS * mport + reader
@@ -254,7 +254,7 @@ def _readers_ask(
 
 
 @inner
-def _reader_chooses(
+def _lane_of_read_port(
     switches: OPAFlitSwitches,
     out_ports: OutputPorts,
     packets: Packets,
@@ -272,8 +272,8 @@ def _reader_chooses(
     if taken >= 0:
         left &= ~(1 << taken)
     while left != 0:
-        lane = next_of(left, last)
-        if _output_takes(switches, out_ports, packets, buffer, lane, cycle):
+        lane = next_member(left, last)
+        if _output_can_accept(switches, out_ports, packets, buffer, lane, cycle):
             return lane
         left &= ~(1 << lane)
         last = lane
@@ -281,7 +281,7 @@ def _reader_chooses(
 
 
 @inner
-def _output_takes(
+def _output_can_accept(
     switches: OPAFlitSwitches, out_ports: OutputPorts, packets: Packets, buffer: int, lane: int, cycle: int
 ) -> bool:
     """Return whether the next flit of a central VL has space in its output buffer."""
@@ -289,7 +289,7 @@ def _output_takes(
         return True
     output = packets.pool[first_packet(switches.centre, buffer, lane)].output
     first = buffer // switches.mports << switches.inputs.port_bits
-    return room_for_largest(out_ports, first + output, lane, cycle)
+    return has_space_for_largest(out_ports, first + output, lane, cycle)
 
 
 @inner
@@ -297,45 +297,50 @@ def _grant_output(
     switches: OPAFlitSwitches,
     out_ports: OutputPorts,
     packets: Packets,
-    to: int,
+    output_port: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     """Grant the local and the central write port of an output (OPAS-F3) and return the new number of grants."""
-    local = local_port(switches.inputs, to)
+    local = local_port(switches.inputs, output_port)
     candidates = switches.candidates[local]
     if candidates & ((1 << MPORT) - 1) != 0:
-        _grant_input(switches, out_ports, packets, to, grants, count)
-        count += 1
+        _grant_input(switches, out_ports, packets, output_port, grants, grant_count)
+        grant_count += 1
     left = candidates >> MPORT
     while left != 0:
-        number = next_of(left, switches.last_central[to])
+        number = next_member(left, switches.last_central[output_port])
         left &= ~(1 << number)
-        buffer = (to >> switches.inputs.port_bits) * switches.mports + number // READERS
+        buffer = (output_port >> switches.inputs.port_bits) * switches.mports + number // READERS
         lane = switches.choice[OPA_PORTS + number]
-        if _output_takes(switches, out_ports, packets, buffer, lane, cycle):
-            switches.last_central[to] = number
+        if _output_can_accept(switches, out_ports, packets, buffer, lane, cycle):
+            switches.last_central[output_port] = number
             switches.centre.last_lane[buffer, number % READERS] = lane
-            _grant_reader(switches, out_ports, packets, to, buffer, lane, grants, count)
-            return count + 1
-    return count
+            _grant_reader(switches, out_ports, packets, output_port, buffer, lane, grants, grant_count)
+            return grant_count + 1
+    return grant_count
 
 
 @inner
 def _grant_input(
-    switches: OPAFlitSwitches, out_ports: OutputPorts, packets: Packets, to: int, grants: Records[Grant], count: int
+    switches: OPAFlitSwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    output_port: int,
+    grants: Records[Grant],
+    grant_count: int,
 ) -> None:
     """Grant the local write port of an output to one of the inputs that request it."""
-    local = local_port(switches.inputs, to)
-    candidate = next_of(switches.candidates[local] & ((1 << MPORT) - 1), switches.last_local[to])
-    switches.last_local[to] = candidate
+    local = local_port(switches.inputs, output_port)
+    candidate = next_member(switches.candidates[local] & ((1 << MPORT) - 1), switches.last_local[output_port])
+    switches.last_local[output_port] = candidate
     from_local = local - local % MPORT + candidate
-    port, lane = to - local + from_local, switches.choice[from_local]
+    port, lane = output_port - local + from_local, switches.choice[from_local]
     if switches.granted[port, lane] == 0:
-        reserve(out_ports, packets, to, switches.inputs.queues.queue[port, lane].head)
-    if grant_flit(switches, out_ports, packets, port, lane, grants, count):
-        _note_complete(switches, grants[count].packet, to)
+        reserve_space(out_ports, packets, output_port, switches.inputs.queues.queue[port, lane].head)
+    if grant_flit(switches, out_ports, packets, port, lane, grants, grant_count):
+        _note_complete(switches, grants[grant_count].packet, output_port)
 
 
 @inner
@@ -343,20 +348,20 @@ def _grant_reader(
     switches: OPAFlitSwitches,
     out_ports: OutputPorts,
     packets: Packets,
-    to: int,
+    output_port: int,
     buffer: int,
     lane: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> None:
     """Grant the central write port of an output to the next flit of a central VL."""
     centre = switches.centre
     packet = first_packet(centre, buffer, lane)
     if centre.lane[buffer, lane].gone == 0:
-        reserve(out_ports, packets, to, packet)
+        reserve_space(out_ports, packets, output_port, packet)
     if read_flit(centre, packets, buffer, lane, out_ports.returns.flit_shift):
-        _note_complete(switches, packet, to)
-    grants[count].port, grants[count].packet, grants[count].lane = NOBODY, packet, lane
+        _note_complete(switches, packet, output_port)
+    grants[grant_count].port, grants[grant_count].packet, grants[grant_count].lane = NOBODY, packet, lane
 
 
 @inner
@@ -367,7 +372,7 @@ def _grant_links(
     switch: int,
     mport: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     """Grant the central links of an MPort to up to two of the requesting inputs (OPAS-F3).
 
@@ -376,9 +381,9 @@ def _grant_links(
     inputs, centre = switches.inputs, switches.centre
     buffer = switch * switches.mports + mport
     state = centre.buffer[buffer]
-    left, most = switches.candidates[switches.sc2sc.shape[1] + mport], count + LINKS
-    while left != 0 and count < most:
-        candidate = next_of(left, state.last_input)
+    left, most = switches.candidates[switches.sc2sc.shape[1] + mport], grant_count + LINKS
+    while left != 0 and grant_count < most:
+        candidate = next_member(left, state.last_input)
         left &= ~(1 << candidate)
         local = MPORT * mport + candidate
         port, lane = (switch << inputs.port_bits) + local, switches.choice[local]
@@ -390,14 +395,14 @@ def _grant_links(
             start_writing(centre, packets, buffer, packet)
             inputs.waiting[switch] |= 1 << (OPA_PORTS + mport)
         state.last_input = candidate
-        is_last = grant_flit(switches, out_ports, packets, port, lane, grants, count)
+        is_last = grant_flit(switches, out_ports, packets, port, lane, grants, grant_count)
         write_flit(centre, packets, buffer, packet, is_last)
-        count += 1
-    return count
+        grant_count += 1
+    return grant_count
 
 
 @inner
-def _note_complete(switches: OPAFlitSwitches, packet: int, to: int) -> None:
+def _note_complete(switches: OPAFlitSwitches, packet: int, output_port: int) -> None:
     """Record that the last flit of a packet was granted to an output."""
     row = switches.complete[0, 0] + 1
-    switches.complete[row, 0], switches.complete[row, 1], switches.complete[0, 0] = packet, to, row
+    switches.complete[row, 0], switches.complete[row, 1], switches.complete[0, 0] = packet, output_port, row

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Records
-from vlane.golden.engine.bits import lowest, next_of
+from vlane.golden.engine.bits import lowest_member, next_member
 from vlane.golden.engine.kernel import inner
-from vlane.golden.links.room import Rooms
-from vlane.golden.switches.central import Centre, centre_takes, new_centre, start_reading, start_writing
+from vlane.golden.links.room import BufferOccupancy
+from vlane.golden.switches.central import Centre, can_accept, new_centre, start_reading, start_writing
 from vlane.golden.switches.inputs import (
     DROPPED,
     NO_VL,
@@ -19,16 +19,16 @@ from vlane.golden.switches.inputs import (
     Grant,
     Inputs,
     LookUp,
-    cross,
-    drop,
     local_port,
     new_inputs,
     output_of,
     ready_inputs,
+    start_crossing,
+    start_dropping,
     switch_of,
 )
-from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
-from vlane.golden.switches.packets import CROSSED, NOBODY, TO_CENTRE, Packets, pop, push, schedule
+from vlane.golden.switches.output_ports import OutputPorts, has_space_for_largest, reserve_and_schedule
+from vlane.golden.switches.packets import CROSSED, NOBODY, TO_CENTRE, Packets, pop_packet, push_packet, schedule
 from vlane.switches.mports import INNER_FLITS, MPORT, OPA_PORTS, READERS, mports_of
 from vlane.tables.sc import SC15
 
@@ -79,7 +79,7 @@ class OPASwitches(NamedTuple):
 
 
 def new_opa_switches(
-    *, central: Rooms, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
+    *, central: BufferOccupancy, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPASwitches:
     """Return empty switches with the given tables.
 
@@ -157,36 +157,36 @@ def central_heads(switches: OPASwitches) -> NDArray[np.int64]:
 @inner
 def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> None:
     """Append a packet to its central-buffer queue, in the first cycle in which it takes part in allocation."""
-    push(packets, switches.centre.queues, buffer, packets.pool[packet].lane, packet)
+    push_packet(packets, switches.centre.queues, buffer, packets.pool[packet].lane, packet)
     switch = buffer // switches.mports
     switches.inputs.waiting[switch] |= 1 << (OPA_PORTS + buffer - switch * switches.mports)
 
 
 @inner
-def _output_takes(
-    switches: OPASwitches, out_ports: OutputPorts, to: int, lane: int, write_port: int, cycle: int
+def _output_can_accept(
+    switches: OPASwitches, out_ports: OutputPorts, output_port: int, lane: int, write_port: int, cycle: int
 ) -> bool:
     """Return whether an output buffer can accept a packet of a VL through a write port (OPAS-1, OPAS-2)."""
-    is_free = switches.write_port[to, write_port] <= cycle and switches.written[to, lane] <= cycle
-    return is_free and room_for_largest(out_ports, to, lane, cycle)
+    is_free = switches.write_port[output_port, write_port] <= cycle and switches.written[output_port, lane] <= cycle
+    return is_free and has_space_for_largest(out_ports, output_port, lane, cycle)
 
 
 @inner
-def _input_chooses(switches: OPASwitches, out_ports: OutputPorts, port: int, cycle: int) -> int:
+def _lane_of_input(switches: OPASwitches, out_ports: OutputPorts, port: int, cycle: int) -> int:
     """Return the VL that an input picks, -1 for none (OPAS-1)."""
     inputs = switches.inputs
     switch, mport = switch_of(inputs, port), local_port(inputs, port) // MPORT
     left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
     while left != 0:
-        lane = next_of(left, last)
+        lane = next_member(left, last)
         output, outgoing_vl = inputs.first[port, lane].output, inputs.first[port, lane].lane
         if output == DROPPED:
             return lane
         if output // MPORT == mport:
             to = (switch << inputs.port_bits) + output
-            takes = _output_takes(switches, out_ports, to, outgoing_vl, LOCAL, cycle)
+            takes = _output_can_accept(switches, out_ports, to, outgoing_vl, LOCAL, cycle)
         else:
-            takes = centre_takes(switches.centre, out_ports, switch * switches.mports + mport, outgoing_vl, cycle)
+            takes = can_accept(switches.centre, out_ports, switch * switches.mports + mport, outgoing_vl, cycle)
         if takes:
             return lane
         left &= ~(1 << lane)
@@ -195,7 +195,7 @@ def _input_chooses(switches: OPASwitches, out_ports: OutputPorts, port: int, cyc
 
 
 @inner
-def _reader_chooses(
+def _lane_of_read_port(
     switches: OPASwitches, out_ports: OutputPorts, packets: Packets, buffer: int, reader: int, taken: int, cycle: int
 ) -> int:
     """Return the VL that a read port picks, -1 for none (OPAS-2).
@@ -211,9 +211,9 @@ def _reader_chooses(
     if taken >= 0:
         left &= ~(1 << taken)
     while left != 0:
-        lane = next_of(left, last)
+        lane = next_member(left, last)
         output = packets.pool[centre.queues.queue[buffer, lane].head].output
-        if _output_takes(switches, out_ports, first + output, lane, CENTRAL, cycle):
+        if _output_can_accept(switches, out_ports, first + output, lane, CENTRAL, cycle):
             return lane
         left &= ~(1 << lane)
         last = lane
@@ -221,10 +221,10 @@ def _reader_chooses(
 
 
 @inner
-def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lane: int, cycle: int) -> int:
+def _start_read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lane: int, cycle: int) -> int:
     """Start to read a packet through a read port from the next cycle on and return the packet."""
     centre = switches.centre
-    packet = pop(packets, centre.queues, buffer, lane)
+    packet = pop_packet(packets, centre.queues, buffer, lane)
     if centre.queues.filled[buffer].lanes == 0:
         switch = buffer // switches.mports
         switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + buffer - switch * switches.mports))
@@ -241,35 +241,35 @@ def allocate_one(
     switch: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     """Run a cycle of a switch's allocations.
 
-    The grants are appended to the first ``count`` grants; return the new count.
+    The grants are appended to the first ``grant_count`` grants; return the new count.
     """
     ports, first = switches.sc2sc.shape[1], switch << switches.inputs.port_bits
-    requested_outputs, count = _inputs_ask(switches, out_ports, packets, switch, cycle, grants, count)
-    requested_outputs = _readers_ask(switches, out_ports, packets, switch, cycle, requested_outputs)
+    requested_outputs, grant_count = _run_input_stage(switches, out_ports, packets, switch, cycle, grants, grant_count)
+    requested_outputs = _run_read_port_stage(switches, out_ports, packets, switch, cycle, requested_outputs)
     while requested_outputs != 0:
-        to = lowest(requested_outputs)
+        to = lowest_member(requested_outputs)
         requested_outputs &= requested_outputs - 1
         if to < ports:
-            _grant_output(switches, out_ports, packets, first + to, cycle, grants, count)
+            _grant_output(switches, out_ports, packets, first + to, cycle, grants, grant_count)
         else:
-            _grant_centre(switches, packets, switch, to - ports, cycle, grants, count)
-        count += 1
-    return count
+            _grant_centre(switches, packets, switch, to - ports, cycle, grants, grant_count)
+        grant_count += 1
+    return grant_count
 
 
 @inner
-def _inputs_ask(
+def _run_input_stage(
     switches: OPASwitches,
     out_ports: OutputPorts,
     packets: Packets,
     switch: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> tuple[int, int]:
     """Run the first stage for the inputs: each picks a VL and requests an output or a central link (OPAS-1).
 
@@ -280,25 +280,25 @@ def _inputs_ask(
     first, ports, requested_outputs = switch << inputs.port_bits, switches.sc2sc.shape[1], 0
     left = ready_inputs(inputs, switch, inputs.waiting[switch] & ((1 << OPA_PORTS) - 1), cycle)
     while left != 0:
-        port = lowest(left)
+        port = lowest_member(left)
         left &= left - 1
-        lane = _input_chooses(switches, out_ports, first + port, cycle)
+        lane = _lane_of_input(switches, out_ports, first + port, cycle)
         if lane < 0:
             continue
         choice[port] = lane
         to = int(inputs.first[first + port, lane].output)
         if to == DROPPED:
-            drop(inputs, packets, first + port, lane, cycle, INNER_FLITS, grants, count)
-            count += 1
+            start_dropping(inputs, packets, first + port, lane, cycle, INNER_FLITS, grants, grant_count)
+            grant_count += 1
             continue
         if to // MPORT != port // MPORT:
             to = ports + port // MPORT
         requested_outputs = add_request(candidates, requested_outputs, to, port % MPORT)
-    return requested_outputs, count
+    return requested_outputs, grant_count
 
 
 @inner
-def _readers_ask(
+def _run_read_port_stage(
     switches: OPASwitches, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, requested_outputs: int
 ) -> int:
     """Run the first stage for the read ports: each picks a VL and requests its output (OPAS-2).
@@ -308,13 +308,13 @@ def _readers_ask(
     inputs, centre, choice, mports = switches.inputs, switches.centre, switches.choice, switches.mports
     left = inputs.waiting[switch] >> OPA_PORTS
     while left != 0:
-        mport = lowest(left)
+        mport = lowest_member(left)
         left &= left - 1
         buffer, taken = switch * mports + mport, -1
         for reader in range(READERS):
             if centre.read[buffer, reader].free_from > cycle:
                 continue
-            lane = _reader_chooses(switches, out_ports, packets, buffer, reader, taken, cycle)
+            lane = _lane_of_read_port(switches, out_ports, packets, buffer, reader, taken, cycle)
             if lane < 0:
                 continue
             taken = lane
@@ -326,12 +326,12 @@ def _readers_ask(
 
 
 @inner
-def add_request(candidates: NDArray[np.int64], requested_outputs: int, to: int, candidate: int) -> int:
+def add_request(candidates: NDArray[np.int64], requested_outputs: int, output_port: int, candidate: int) -> int:
     """Record a candidate's request for an output or a link pair and return the extended mask of requested resources."""
-    if not (requested_outputs >> to) & 1:
-        candidates[to] = 0
-    candidates[to] |= 1 << candidate
-    return requested_outputs | 1 << to
+    if not (requested_outputs >> output_port) & 1:
+        candidates[output_port] = 0
+    candidates[output_port] |= 1 << candidate
+    return requested_outputs | 1 << output_port
 
 
 @inner
@@ -339,45 +339,51 @@ def _grant_output(
     switches: OPASwitches,
     out_ports: OutputPorts,
     packets: Packets,
-    to: int,
+    output_port: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> None:
     """Grant an output to one of its candidates (OPAS-3)."""
-    inputs, local = switches.inputs, local_port(switches.inputs, to)
-    candidate = next_of(switches.candidates[local], switches.last_candidate[to])
-    switches.last_candidate[to] = candidate
+    inputs, local = switches.inputs, local_port(switches.inputs, output_port)
+    candidate = next_member(switches.candidates[local], switches.last_candidate[output_port])
+    switches.last_candidate[output_port] = candidate
     if candidate < MPORT:
-        port = to - local % MPORT + candidate
+        port = output_port - local % MPORT + candidate
         lane = switches.choice[local - local % MPORT + candidate]
-        until = cross(inputs, packets, port, lane, cycle, INNER_FLITS, grants, count)
-        switches.write_port[to, LOCAL] = until
+        until = start_crossing(inputs, packets, port, lane, cycle, INNER_FLITS, grants, grant_count)
+        switches.write_port[output_port, LOCAL] = until
     else:
         number = candidate - MPORT
-        buffer = switch_of(inputs, to) * switches.mports + number // READERS
+        buffer = switch_of(inputs, output_port) * switches.mports + number // READERS
         lane = switches.choice[OPA_PORTS + number]
-        grants[count].port = NOBODY
-        grants[count].packet = _read(switches, packets, buffer, number % READERS, lane, cycle)
-        until = switches.write_port[to, CENTRAL] = switches.centre.read[buffer, number % READERS].free_from
-    packet = grants[count].packet
-    switches.written[to, packets.pool[packet].lane] = until
-    take_in(out_ports, packets, to, packet, cycle + CROSSED)
+        grants[grant_count].port = NOBODY
+        grants[grant_count].packet = _start_read(switches, packets, buffer, number % READERS, lane, cycle)
+        until = switches.write_port[output_port, CENTRAL] = switches.centre.read[buffer, number % READERS].free_from
+    packet = grants[grant_count].packet
+    switches.written[output_port, packets.pool[packet].lane] = until
+    reserve_and_schedule(out_ports, packets, output_port, packet, cycle + CROSSED)
 
 
 @inner
 def _grant_centre(
-    switches: OPASwitches, packets: Packets, switch: int, mport: int, cycle: int, grants: Records[Grant], count: int
+    switches: OPASwitches,
+    packets: Packets,
+    switch: int,
+    mport: int,
+    cycle: int,
+    grants: Records[Grant],
+    grant_count: int,
 ) -> None:
     """Grant a pair of central links to one of the requesting inputs (OPAS-4)."""
     inputs, centre = switches.inputs, switches.centre
     buffer = switch * switches.mports + mport
-    candidate = next_of(switches.candidates[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])
+    candidate = next_member(switches.candidates[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])
     centre.last_input[buffer] = candidate
     local = MPORT * mport + candidate
     port, lane = (switch << inputs.port_bits) + local, switches.choice[local]
-    until = cross(inputs, packets, port, lane, cycle, INNER_FLITS, grants, count)
-    packet = grants[count].packet
+    until = start_crossing(inputs, packets, port, lane, cycle, INNER_FLITS, grants, grant_count)
+    packet = grants[grant_count].packet
     lane = packets.pool[packet].lane
     start_writing(centre, buffer, lane, packets.pool[packet].blocks, cycle, until)
     schedule(packets, packet, cycle + _STORED, TO_CENTRE, buffer)

@@ -12,26 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int16, Int64, Records, new_records
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
     begin_decision,
+    decides_late,
     fcp_due,
     fcp_period,
-    is_late,
+    has_credit,
     send_fcp,
-    still_fits,
     uses_sideband,
 )
-from vlane.golden.links.remote_credit import take as take_remote
-from vlane.golden.links.returns import Returns, begin, settle, whole_blocks
-from vlane.golden.links.room import Rooms, fits, give_back, take
-from vlane.golden.links.room import missing as missing_blocks
-from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
+from vlane.golden.links.remote_credit import consume_credit as take_remote
+from vlane.golden.links.returns import Returns, apply_returns, begin_packet_return, completed_blocks
+from vlane.golden.links.room import BufferOccupancy, fits, missing_blocks, occupy, release
+from vlane.golden.schedulers.bank import Bank, idle_decisions_until_rest, serve, uses_second_packets
 from vlane.golden.schedulers.heads import Heads
-from vlane.golden.switches.credit_starvation import Unstarved
-from vlane.golden.switches.marking import Start, Unmarked, is_marked, note_grant, note_pause, note_starved
+from vlane.golden.switches.credit_starvation import NoStarvation
+from vlane.golden.switches.marking import NoMarking, PacketStart, is_marked, note_grant, note_link_pause, note_starved
 from vlane.golden.switches.packets import (
     BECN,
     FECN,
@@ -40,8 +39,8 @@ from vlane.golden.switches.packets import (
     Packets,
     Queues,
     new_queues,
-    pop,
-    push,
+    pop_packet,
+    push_packet,
     schedule,
 )
 
@@ -52,7 +51,7 @@ FULL_PACE = 1 << _PACE_BITS
 _READY = True
 
 
-class Sending:
+class SentPacket:
     """The packet that a port is sending, or sent last.
 
     Parameters
@@ -62,7 +61,7 @@ class Sending:
     given : int
         Blocks of the packet already freed in the output buffer.
     fruitless : int
-        Consecutive decisions without a packet that can be sent; saturates at ``rests_after``.
+        Consecutive decisions without a packet that can be sent; saturates at ``idle_decisions_until_rest``.
     """
 
     since: Int64
@@ -165,12 +164,12 @@ class OutputPorts(NamedTuple):
     queues: Queues
     head: Records[Head]
     sizes: NDArray[np.int64]
-    buffer: Rooms
+    buffer: BufferOccupancy
     remote: RemoteCredit
     returns: Returns
     bank: Bank
     free_from: NDArray[np.int64]
-    sending: Records[Sending]
+    sending: Records[SentPacket]
     sleep: Records[Sleep]
     largest: NDArray[np.int64]
     pace: NDArray[np.int64]
@@ -181,14 +180,14 @@ class OutputPorts(NamedTuple):
 
 def new_output_ports(
     *,
-    buffer: Rooms,
-    remote: RemoteCredit,
+    buffer: BufferOccupancy,
+    remote_credit: RemoteCredit,
     returns: Returns,
     bank: Bank,
     largest: tuple[int, ...],
     pace: NDArray[np.int64] | None = None,
-    marking: Any = Unmarked(),  # noqa: B008 - it is never changed
-    starvation: Any = Unstarved(),  # noqa: B008 - it is never changed
+    marking: Any = NoMarking(),  # noqa: B008 - it is never changed
+    starvation: Any = NoStarvation(),  # noqa: B008 - it is never changed
 ) -> OutputPorts:
     """Return ports without packets and with idle links."""
     ports, lanes = len(buffer.taken), buffer.taken.shape[1]
@@ -197,11 +196,11 @@ def new_output_ports(
         head=new_records(Head, ports, lanes),
         sizes=np.zeros((2, lanes + 1), np.int64),
         buffer=buffer,
-        remote=remote,
+        remote=remote_credit,
         returns=returns,
         bank=bank,
         free_from=np.zeros(ports, np.int64),
-        sending=new_records(Sending, ports),
+        sending=new_records(SentPacket, ports),
         sleep=new_records(Sleep, ports),
         largest=np.array(largest, np.int64),
         pace=np.zeros(0, np.int64) if pace is None else pace,
@@ -226,26 +225,26 @@ def _flits_on_link(out_ports: OutputPorts, port: int, cycles: int) -> int:
 
 
 @inner
-def settle_buffer(out_ports: OutputPorts, port: int, cycle: int) -> None:
+def free_sent_space(out_ports: OutputPorts, port: int, cycle: int) -> None:
     """Free the output-buffer space of flits that left before ``cycle`` (IBS-9)."""
     sending = out_ports.sending[port]
     if sending.given != sending.blocks:
         left = _flits_on_link(out_ports, port, cycle - sending.since)
-        gone = whole_blocks(left, sending.flits, sending.blocks, out_ports.returns.flit_shift)
-        give_back(out_ports.buffer, port, sending.lane, gone - sending.given)
+        gone = completed_blocks(left, sending.flits, sending.blocks, out_ports.returns.flit_shift)
+        release(out_ports.buffer, port, sending.lane, gone - sending.given)
         sending.given = gone
 
 
 @inner
-def room_for_largest(out_ports: OutputPorts, port: int, lane: int, cycle: int) -> bool:
+def has_space_for_largest(out_ports: OutputPorts, port: int, lane: int, cycle: int) -> bool:
     """Return whether the output buffer has space for the lane's largest packet at the start of a cycle (IBS-2)."""
-    return has_room(out_ports, port, lane, out_ports.largest[lane], cycle)
+    return has_space(out_ports, port, lane, out_ports.largest[lane], cycle)
 
 
 @inner
-def has_room(out_ports: OutputPorts, port: int, lane: int, blocks: int, cycle: int) -> bool:
+def has_space(out_ports: OutputPorts, port: int, lane: int, blocks: int, cycle: int) -> bool:
     """Return whether the output buffer has space for ``blocks`` blocks at the start of a cycle."""
-    settle_buffer(out_ports, port, cycle)
+    free_sent_space(out_ports, port, cycle)
     return fits(out_ports.buffer, port, lane, blocks)
 
 
@@ -261,31 +260,31 @@ def retry_cycle(out_ports: OutputPorts, port: int, lane: int, cycle: int) -> int
 
 
 @inner
-def take_in(out_ports: OutputPorts, packets: Packets, port: int, packet: int, since: int) -> None:
-    """Reserve output-buffer space for a packet and schedule its link request for cycle ``since``."""
-    reserve(out_ports, packets, port, packet)
+def reserve_and_schedule(out_ports: OutputPorts, packets: Packets, port: int, packet: int, start_cycle: int) -> None:
+    """Reserve output-buffer space for a packet and schedule its link request for cycle ``start_cycle``."""
+    reserve_space(out_ports, packets, port, packet)
     field = packets.pool[packet]
-    note_grant(out_ports.marking, port, field.lane, field.blocks, since)
-    schedule(packets, packet, since, TO_OUTPUT, port)
+    note_grant(out_ports.marking, port, field.lane, field.blocks, start_cycle)
+    schedule(packets, packet, start_cycle, TO_OUTPUT, port)
 
 
 @inner
-def reserve(out_ports: OutputPorts, packets: Packets, port: int, packet: int) -> None:
+def reserve_space(out_ports: OutputPorts, packets: Packets, port: int, packet: int) -> None:
     """Reserve output-buffer space for a packet."""
     field = packets.pool[packet]
-    take(out_ports.buffer, port, field.lane, field.blocks)
+    occupy(out_ports.buffer, port, field.lane, field.blocks)
 
 
 @inner
 def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
     """Append a packet to its egress queue. Its space is reserved and its first flit has arrived."""
     packets.pool[packet].asks = cycle
-    if push(packets, out_ports.queues, port, lane, packet):
+    if push_packet(packets, out_ports.queues, port, lane, packet):
         out_ports.head[port, lane].blocks = packets.pool[packet].blocks
 
 
 @inner
-def send_due_fcp(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: int) -> bool:
+def send_due_fcp(out_ports: OutputPorts, port: int, receiving_end: int, cycle: int, flight: int) -> bool:
     """Send a flow-control packet if one is due and permitted (IBS-C3, IBS-C4).
 
     Return whether it occupies the link.
@@ -296,15 +295,15 @@ def send_due_fcp(out_ports: OutputPorts, port: int, to: int, cycle: int, flight:
     on_sideband = uses_sideband(out_ports.remote)
     if not (is_free or on_sideband):
         return False
-    settle(out_ports.returns, out_ports.remote, port, cycle)
+    apply_returns(out_ports.returns, out_ports.remote, port, cycle)
     if not fcp_due(out_ports.remote, port, cycle):
         return False
     if on_sideband:
-        send_fcp(out_ports.remote, port, to, cycle, flight)
+        send_fcp(out_ports.remote, port, receiving_end, cycle, flight)
         return False
     holds = cycles_on_link(out_ports, port, 1)
-    note_pause(out_ports.marking, port, cycle, cycle + holds)
-    send_fcp(out_ports.remote, port, to, cycle, flight + holds - 1)
+    note_link_pause(out_ports.marking, port, cycle, cycle + holds)
+    send_fcp(out_ports.remote, port, receiving_end, cycle, flight + holds - 1)
     if holds > 1:
         out_ports.free_from[port] = cycle + holds
     return True
@@ -321,7 +320,7 @@ def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int)
         return False
     size = packets.pool[following].blocks
     out_ports.sizes[1, lane] = size
-    return still_fits(out_ports.remote, port, lane, out_ports.head[port, lane].blocks + size)
+    return has_credit(out_ports.remote, port, lane, out_ports.head[port, lane].blocks + size)
 
 
 @inner
@@ -336,12 +335,12 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
         The link is free and not stalled.
     """
     sending, request = out_ports.sending[port], out_ports.queues.filled[port].lanes
-    if not ready and not looks_behind(out_ports.bank):
+    if not ready and not uses_second_packets(out_ports.bank):
         return NOBODY
     can, behind = _fitting_heads(out_ports, packets, port, cycle, ready)
     if can != 0:
         sending.fruitless = 0
-    elif sending.fruitless >= rests_after(out_ports.bank):
+    elif sending.fruitless >= idle_decisions_until_rest(out_ports.bank):
         return NOBODY  # a further decision without a packet to send changes no state
     else:
         sending.fruitless += ready
@@ -365,21 +364,21 @@ def _fitting_heads(
     """Return two bit masks: VLs whose head has credit, and VLs whose second packet has credit after the head."""
     can, behind, left = 0, 0, out_ports.queues.filled[port].lanes
     if left != 0:
-        settle(out_ports.returns, out_ports.remote, port, cycle)
+        apply_returns(out_ports.returns, out_ports.remote, port, cycle)
         begin_decision(out_ports.remote, port, cycle)
     while left != 0:
-        lane = lowest(left)
+        lane = lowest_member(left)
         left &= left - 1
         head = out_ports.head[port, lane]
         blocks = head.blocks
         out_ports.sizes[0, lane] = blocks
-        if still_fits(out_ports.remote, port, lane, blocks):
+        if has_credit(out_ports.remote, port, lane, blocks):
             can |= 1 << lane
         else:
             head.waited += ready
             if ready:
                 note_starved(out_ports.marking, port, lane)
-        if looks_behind(out_ports.bank) and _fits_behind(out_ports, packets, port, lane):
+        if uses_second_packets(out_ports.bank) and _fits_behind(out_ports, packets, port, lane):
             behind |= 1 << lane
     return can, behind
 
@@ -391,17 +390,29 @@ def starts_on_arrival(out_ports: OutputPorts) -> bool:
     A scheduler that looks behind the heads is stepped in every cycle, a flow-control packet may precede, and a late
     decision depends on the starts before it.
     """
-    return not looks_behind(out_ports.bank) and fcp_period(out_ports.remote) == 0 and not is_late(out_ports.remote)
+    return (
+        not uses_second_packets(out_ports.bank)
+        and fcp_period(out_ports.remote) == 0
+        and not decides_late(out_ports.remote)
+    )
 
 
 @inner
 def return_space(
-    out_ports: OutputPorts, end: int, cycle: int, since: int, lane: int, size: tuple[int, int], ahead: int
+    out_ports: OutputPorts,
+    link_end: int,
+    cycle: int,
+    start_cycle: int,
+    lane: int,
+    size: tuple[int, int],
+    flits_ahead: int,
 ) -> None:
-    """Start to free the space of ``size`` (flits, blocks) that a port tracks, from cycle ``since`` on."""
-    begin(out_ports.returns, out_ports.remote, end, cycle, since, lane, size[0], size[1], ahead)
-    sleep = out_ports.sleep[end]
-    sleep.until = min(sleep.until, since)
+    """Start to free the space of ``size`` (flits, blocks) that a port tracks, from cycle ``start_cycle`` on."""
+    begin_packet_return(
+        out_ports.returns, out_ports.remote, link_end, cycle, start_cycle, lane, size[0], size[1], flits_ahead
+    )
+    sleep = out_ports.sleep[link_end]
+    sleep.until = min(sleep.until, start_cycle)
 
 
 @inner
@@ -412,9 +423,9 @@ def start_unqueued(out_ports: OutputPorts, packets: Packets, port: int, packet: 
     """
     field = packets.pool[packet]
     field.asks = cycle
-    settle(out_ports.returns, out_ports.remote, port, cycle)
+    apply_returns(out_ports.returns, out_ports.remote, port, cycle)
     lane = int(field.lane)
-    if not still_fits(out_ports.remote, port, lane, field.blocks):
+    if not has_credit(out_ports.remote, port, lane, field.blocks):
         out_ports.head[port, lane].waited += 1
         note_starved(out_ports.marking, port, lane)
         return False
@@ -430,7 +441,7 @@ def start_unqueued(out_ports: OutputPorts, packets: Packets, port: int, packet: 
 @inner
 def _start_head(out_ports: OutputPorts, packets: Packets, port: int, lane: int, cycle: int) -> int:
     """Start the head packet of a VL and return it."""
-    packet = pop(packets, out_ports.queues, port, lane)
+    packet = pop_packet(packets, out_ports.queues, port, lane)
     following = packets.pool[packet].next
     if following != NOBODY:
         out_ports.head[port, lane].blocks = packets.pool[following].blocks
@@ -444,7 +455,7 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     sending = out_ports.sending[port]
     blocks = packets.pool[packet].blocks
     take_remote(out_ports.remote, port, lane, blocks)
-    settle_buffer(out_ports, port, cycle)
+    free_sent_space(out_ports, port, cycle)
     flits = packets.pool[packet].flits
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
     free_from = cycle + cycles_on_link(out_ports, port, flits)
@@ -452,11 +463,11 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     field = packets.pool[packet]
     is_cnp, has_fecn = field.bth & BECN != 0, field.bth & FECN != 0
     taken = out_ports.buffer.taken[port, lane].blocks
-    start = Start(blocks, taken, not is_cnp, has_fecn, free_from)
+    start = PacketStart(blocks, taken, not is_cnp, has_fecn, free_from)
     if is_marked(out_ports.marking, port, lane, start, cycle):
         field.bth |= FECN
     if free_from == cycle + 1:  # the space is free from the next cycle on; nothing reads it in this cycle
-        give_back(out_ports.buffer, port, lane, blocks)
+        release(out_ports.buffer, port, lane, blocks)
         sending.given = blocks
     counters = out_ports.counters[port, lane]
     counters.packets += 1

@@ -12,11 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.pool import FREE, IN_USE, free
+from vlane.golden.engine.pool import FREE, IN_USE, free_record
 from vlane.golden.engine.prefetch import prefetch
-from vlane.golden.traffic.messages import Messages, grown_messages, is_message, lose, message_of, new_messages
+from vlane.golden.traffic.messages import (
+    Messages,
+    count_lost_packets,
+    grown_messages,
+    is_message,
+    message_of,
+    new_messages,
+)
 
 NOBODY = -1
 EVENTS = 4
@@ -159,7 +166,7 @@ class Queue:
     tail: Int32
 
 
-class Filled:
+class NonEmptyLanes:
     """The non-empty queues of a port.
 
     Parameters
@@ -183,35 +190,37 @@ class Queues(NamedTuple):
     """
 
     queue: Records[Queue]
-    filled: Records[Filled]
+    filled: Records[NonEmptyLanes]
 
 
-def new_packets(count: int, ahead: int = 0, messages: int = 0) -> Packets:
-    """Return a pool of free packets and an empty calendar that covers 1024 + ``ahead`` cycles or more.
+def new_packets(packet_count: int, horizon: int = 0, messages: int = 0) -> Packets:
+    """Return a pool of free packets and an empty calendar that covers 1024 + ``horizon`` cycles or more.
 
     Parameters
     ----------
     messages : int
         Number of messages in the pool of messages.
     """
-    slots = 1 << (_SLOTS + ahead - 1).bit_length()
+    slots = 1 << (_SLOTS + horizon - 1).bit_length()
     calendar, regs = np.full(slots << _EVENT_BITS, NOBODY, np.int32), np.zeros(2, np.int64)
-    packets = Packets(new_records(Packet, count), new_records(Origin, count), calendar, regs, new_messages(messages))
-    packets.pool["next"] = [*range(1, count), NOBODY]
+    packets = Packets(
+        new_records(Packet, packet_count), new_records(Origin, packet_count), calendar, regs, new_messages(messages)
+    )
+    packets.pool["next"] = [*range(1, packet_count), NOBODY]
     return packets
 
 
-def grown(packets: Packets, count: int) -> Packets:
-    """Return a copy of the pool with ``count`` packets, more than before. Packets in use keep their numbers."""
-    more = new_packets(count, (len(packets.slot) >> _EVENT_BITS) - _SLOTS)
+def grown_packets(packets: Packets, packet_count: int) -> Packets:
+    """Return a copy of the pool with ``packet_count`` packets, more than before. Packets in use keep their numbers."""
+    more = new_packets(packet_count, (len(packets.slot) >> _EVENT_BITS) - _SLOTS)
     old = len(packets.pool)
     more.pool[:old], more.origin[:old] = packets.pool, packets.origin
-    more.pool[count - 1].next = packets.regs[FREE]
+    more.pool[packet_count - 1].next = packets.regs[FREE]
     more.slot[:] = packets.slot
     more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
     messages = len(packets.messages.pool)
     if messages:
-        more = more._replace(messages=grown_messages(packets.messages, messages + count - old))
+        more = more._replace(messages=grown_messages(packets.messages, messages + packet_count - old))
     return more
 
 
@@ -240,7 +249,7 @@ def packets_in_use(packets: Packets) -> NDArray[np.int64]:
 
 def new_queues(ports: int, lanes: int) -> Queues:
     """Return empty queues."""
-    queues = Queues(new_records(Queue, ports, lanes), new_records(Filled, ports))
+    queues = Queues(new_records(Queue, ports, lanes), new_records(NonEmptyLanes, ports))
     queues.queue["head"] = NOBODY
     return queues
 
@@ -250,16 +259,16 @@ def discard(packets: Packets, packet: int) -> None:
     """Return a packet that will never arrive to the pool. A message loses the packet that belongs to it."""
     stream = int(packets.origin[packet].stream)
     if is_message(stream):
-        lose(packets.messages, message_of(stream), 1)
-    free(packets, packet)
+        count_lost_packets(packets.messages, message_of(stream), 1)
+    free_record(packets, packet)
 
 
 @inner
-def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) -> None:
+def schedule(packets: Packets, packet: int, cycle: int, event: int, location: int) -> None:
     """Schedule an event of a packet for a later cycle, which the calendar must cover."""
     slot = _slot(packets, cycle, event)
     field = packets.pool[packet]
-    field.event, field.place, field.next = event, place, packets.slot[slot]
+    field.event, field.place, field.next = event, location, packets.slot[slot]
     packets.slot[slot] = packet
 
 
@@ -269,7 +278,7 @@ def _slot(packets: Packets, cycle: int, event: int) -> int:
 
 
 @inner
-def take_due(packets: Packets, cycle: int, event: int) -> int:
+def pop_event(packets: Packets, cycle: int, event: int) -> int:
     """Remove the packets due for an event in a cycle from the calendar and return the first, or ``NOBODY``."""
     slot = _slot(packets, cycle, event)
     packet = int(packets.slot[slot])
@@ -278,13 +287,13 @@ def take_due(packets: Packets, cycle: int, event: int) -> int:
 
 
 @inner
-def are_many(queues: Queues) -> bool:
+def exceed_cache(queues: Queues) -> bool:
     """Return whether the queues exceed the core's private caches."""
     return queues.queue.shape[0] * queues.queue.shape[1] > _MANY
 
 
 @inner
-def next_ahead(packets: Packets, packet: int) -> int:
+def prefetch_next(packets: Packets, packet: int) -> int:
     """Return the next packet of a list, or ``NOBODY``, and prefetch its record."""
     if packet == NOBODY:
         return NOBODY
@@ -294,29 +303,29 @@ def next_ahead(packets: Packets, packet: int) -> int:
 
 
 @inner
-def load_first(packets: Packets, queues: Queues, port: int) -> None:
+def prefetch_first(packets: Packets, queues: Queues, port: int) -> None:
     """Prefetch the head packet of the port's lowest non-empty lane."""
     lanes = queues.filled[port].lanes
     if lanes != 0:
-        packet = queues.queue[port, lowest(lanes)].head
+        packet = queues.queue[port, lowest_member(lanes)].head
         prefetch(packets.pool, packet)
 
 
 @inner
-def load_origin(packets: Packets, packet: int) -> None:
+def prefetch_origin(packets: Packets, packet: int) -> None:
     """Prefetch the origin record of a packet."""
     prefetch(packets.origin, packet)
 
 
 @inner
-def load_queues(queues: Queues, port: int) -> None:
+def prefetch_queues(queues: Queues, port: int) -> None:
     """Prefetch the queue records of a port."""
     prefetch(queues.filled, port)
     prefetch(queues.queue, port * queues.queue.shape[1])
 
 
 @inner
-def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
+def push_packet(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
     """Append a packet to a queue and return whether the queue was empty."""
     queue = queues.queue[port, lane]
     packets.pool[packet].next = NOBODY
@@ -331,7 +340,7 @@ def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) ->
 
 
 @inner
-def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
+def pop_packet(packets: Packets, queues: Queues, port: int, lane: int) -> int:
     """Remove the head packet of a non-empty queue and return it."""
     queue = queues.queue[port, lane]
     packet = queue.head

@@ -8,13 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Records
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner
 from vlane.golden.switches.ib_switch import SPEED
-from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, bit_of, cross, drop, new_inputs, switch_of, word_of
-from vlane.golden.switches.output_ports import OutputPorts, has_room, take_in
+from vlane.golden.switches.inputs import (
+    DROPPED,
+    Grant,
+    Inputs,
+    bit_of,
+    new_inputs,
+    start_crossing,
+    start_dropping,
+    switch_of,
+    word_of,
+)
+from vlane.golden.switches.output_ports import OutputPorts, has_space, reserve_and_schedule
 from vlane.golden.switches.packets import CROSSED, NOBODY, Packets
-from vlane.golden.switches.requests import Requests, join, leave, new_requests
+from vlane.golden.switches.requests import Requests, append_request, new_requests, remove_request
 from vlane.golden.switches.vl_tables import VLTables
 
 
@@ -69,54 +79,56 @@ def allocate_one(
     switch: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     """Run a cycle of a switch's allocation.
 
-    The grants are appended to the first ``count`` grants; return the new count.
+    The grants are appended to the first ``grant_count`` grants; return the new count.
     """
     inputs, more = switches.inputs, switches.inputs.port_bits - switches.inputs.word_bits
     for word in range(switch << more, (switch + 1) << more):
-        count = _take_requests(switches, packets, word, cycle, grants, count)
+        grant_count = _take_requests(switches, packets, word, cycle, grants, grant_count)
     for word in range(switch << more, (switch + 1) << more):
         outputs = switches.asking[word]
         while outputs != 0:
-            to = (word << inputs.word_bits) + lowest(outputs)
+            to = (word << inputs.word_bits) + lowest_member(outputs)
             outputs &= outputs - 1
             ready = switches.asking_lanes[to]
             while ready != 0:
-                lane = lowest(ready)
+                lane = lowest_member(ready)
                 ready &= ready - 1
                 if switches.busy_output[to, lane] <= cycle:
-                    count = _grant_first(switches, out_ports, packets, to, lane, cycle, grants, count)
-    return count
+                    grant_count = _grant_first(switches, out_ports, packets, to, lane, cycle, grants, grant_count)
+    return grant_count
 
 
 @inner
 def _take_requests(
-    switches: PerVLFifoSwitches, packets: Packets, word: int, cycle: int, grants: Records[Grant], count: int
+    switches: PerVLFifoSwitches, packets: Packets, word: int, cycle: int, grants: Records[Grant], grant_count: int
 ) -> int:
     """Queue the requests of new first packets at the inputs of a word, and start to drop packets (IBS-PQ1)."""
     inputs, requests, lanes = switches.inputs, switches.requests, switches.busy_input.shape[1]
     left = inputs.waiting[word]
     while left != 0:
-        port = (word << inputs.word_bits) + lowest(left)
+        port = (word << inputs.word_bits) + lowest_member(left)
         left &= left - 1
         new = inputs.queues.filled[port].lanes & ~requests.asked[port]
         while new != 0:
-            lane = lowest(new)
+            lane = lowest_member(new)
             new &= new - 1
             head = inputs.first[port, lane]
             if head.output != DROPPED:
                 to = (switch_of(inputs, port) << inputs.port_bits) + head.output
                 requests.asked[port] |= 1 << lane
-                join(requests, to * lanes + head.lane, port * lanes + lane)
+                append_request(requests, to * lanes + head.lane, port * lanes + lane)
                 switches.asking[word_of(inputs, to)] |= bit_of(inputs, to)
                 switches.asking_lanes[to] |= 1 << head.lane
             elif switches.busy_input[port, lane] <= cycle:
-                switches.busy_input[port, lane] = drop(inputs, packets, port, lane, cycle, SPEED, grants, count)
-                count += 1
-    return count
+                switches.busy_input[port, lane] = start_dropping(
+                    inputs, packets, port, lane, cycle, SPEED, grants, grant_count
+                )
+                grant_count += 1
+    return grant_count
 
 
 @inner
@@ -124,36 +136,36 @@ def _grant_first(
     switches: PerVLFifoSwitches,
     out_ports: OutputPorts,
     packets: Packets,
-    to: int,
+    output_port: int,
     outgoing_vl: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     """Grant an (output, VL) to the first request in its queue that can cross (IBS-PQ2)."""
     inputs, requests, lanes = switches.inputs, switches.requests, switches.busy_input.shape[1]
-    queue = to * lanes + outgoing_vl
+    queue = output_port * lanes + outgoing_vl
     before, request = NOBODY, requests.first[queue]
-    while request != NOBODY and not _may_cross(switches, out_ports, packets, to, request, cycle):
+    while request != NOBODY and not _may_cross(switches, out_ports, packets, output_port, request, cycle):
         before, request = request, requests.behind[request]
     if request == NOBODY:
-        return count
-    leave(requests, queue, request, before)
+        return grant_count
+    remove_request(requests, queue, request, before)
     if requests.first[queue] == NOBODY:
-        switches.asking_lanes[to] &= ~(1 << outgoing_vl)
-        if switches.asking_lanes[to] == 0:
-            switches.asking[word_of(inputs, to)] &= ~bit_of(inputs, to)
+        switches.asking_lanes[output_port] &= ~(1 << outgoing_vl)
+        if switches.asking_lanes[output_port] == 0:
+            switches.asking[word_of(inputs, output_port)] &= ~bit_of(inputs, output_port)
     port, lane = request // lanes, request % lanes
     requests.asked[port] &= ~(1 << lane)
-    until = cross(inputs, packets, port, lane, cycle, SPEED, grants, count)
-    switches.busy_input[port, lane] = switches.busy_output[to, outgoing_vl] = until
-    take_in(out_ports, packets, to, grants[count].packet, cycle + CROSSED)
-    return count + 1
+    until = start_crossing(inputs, packets, port, lane, cycle, SPEED, grants, grant_count)
+    switches.busy_input[port, lane] = switches.busy_output[output_port, outgoing_vl] = until
+    reserve_and_schedule(out_ports, packets, output_port, grants[grant_count].packet, cycle + CROSSED)
+    return grant_count + 1
 
 
 @inner
 def _may_cross(
-    switches: PerVLFifoSwitches, out_ports: OutputPorts, packets: Packets, to: int, request: int, cycle: int
+    switches: PerVLFifoSwitches, out_ports: OutputPorts, packets: Packets, output_port: int, request: int, cycle: int
 ) -> bool:
     """Return whether the (input, VL) of a request is free and the packet fits into its VL's output-buffer partition."""
     lanes = switches.busy_input.shape[1]
@@ -161,4 +173,4 @@ def _may_cross(
     if switches.busy_input[port, lane] > cycle:
         return False
     field = packets.pool[switches.inputs.queues.queue[port, lane].head]
-    return has_room(out_ports, to, field.lane, field.blocks, cycle)
+    return has_space(out_ports, output_port, field.lane, field.blocks, cycle)

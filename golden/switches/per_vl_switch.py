@@ -8,11 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Records
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner
 from vlane.golden.switches.ib_switch import SPEED
-from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, bit_of, cross, drop, new_inputs, word_of
-from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
+from vlane.golden.switches.inputs import (
+    DROPPED,
+    Grant,
+    Inputs,
+    bit_of,
+    new_inputs,
+    start_crossing,
+    start_dropping,
+    word_of,
+)
+from vlane.golden.switches.output_ports import OutputPorts, has_space_for_largest, reserve_and_schedule
 from vlane.golden.switches.packets import CROSSED, Packets
 from vlane.golden.switches.vl_tables import VLTables
 
@@ -75,46 +84,46 @@ def allocate_one(
     switch: int,
     cycle: int,
     grants: Records[Grant],
-    count: int,
+    grant_count: int,
 ) -> int:
     """Run a cycle of a switch's allocation.
 
-    The grants are appended to the first ``count`` grants; return the new count.
+    The grants are appended to the first ``grant_count`` grants; return the new count.
     """
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
     first, more = switch << inputs.port_bits, inputs.port_bits - inputs.word_bits
     for word in range(1 << more):
         left = inputs.waiting[(switch << more) + word]
         while left != 0:
-            port = (word << inputs.word_bits) + lowest(left)
+            port = (word << inputs.word_bits) + lowest_member(left)
             left &= left - 1
             ready = inputs.queues.filled[first + port].lanes
             while ready != 0:
-                lane = lowest(ready)
+                lane = lowest_member(ready)
                 ready &= ready - 1
                 if switches.busy_input[first + port, lane] > cycle:
                     continue
                 output = inputs.first[first + port, lane].output
                 if output == DROPPED:
-                    until = drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
+                    until = start_dropping(inputs, packets, first + port, lane, cycle, SPEED, grants, grant_count)
                     switches.busy_input[first + port, lane] = until
-                    count += 1
+                    grant_count += 1
                 elif _request_output(switches, out_ports, first, port * lanes + lane, cycle):
                     switches.asked[word_of(inputs, output)] |= bit_of(inputs, output)
     for word in range(1 << more):
         outputs = switches.asked[word]
         switches.asked[word] = 0
         while outputs != 0:
-            output = (word << inputs.word_bits) + lowest(outputs)
+            output = (word << inputs.word_bits) + lowest_member(outputs)
             outputs &= outputs - 1
             ready = switches.requesters[output]
             switches.requesters[output] = 0
             while ready != 0:
-                pair = switches.first_pair[output, lowest(ready)]
+                pair = switches.first_pair[output, lowest_member(ready)]
                 ready &= ready - 1
-                _grant(switches, out_ports, packets, first, pair, cycle, grants, count)
-                count += 1
-    return count
+                _grant(switches, out_ports, packets, first, pair, cycle, grants, grant_count)
+                grant_count += 1
+    return grant_count
 
 
 @inner
@@ -126,7 +135,7 @@ def _request_output(switches: PerVLSwitches, out_ports: OutputPorts, first: int,
     lanes = switches.busy_input.shape[1]
     head = switches.inputs.first[first + pair // lanes, pair % lanes]
     output, lane = head.output, head.lane
-    if switches.busy_output[first + output, lane] > cycle or not room_for_largest(
+    if switches.busy_output[first + output, lane] > cycle or not has_space_for_largest(
         out_ports, first + output, lane, cycle
     ):
         return False
@@ -152,9 +161,9 @@ def _grant(
     """Start to move the packet of an input pair through the crossbar from the next cycle on (IBS-P3)."""
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
     port, lane = first + pair // lanes, pair % lanes
-    until = cross(inputs, packets, port, lane, cycle, SPEED, grants, row)
+    until = start_crossing(inputs, packets, port, lane, cycle, SPEED, grants, row)
     packet = grants[row].packet
     to, outgoing_vl = first + packets.pool[packet].output, packets.pool[packet].lane
     switches.busy_input[port, lane] = switches.busy_output[to, outgoing_vl] = until
     switches.last_pair[to, outgoing_vl] = pair
-    take_in(out_ports, packets, to, packet, cycle + CROSSED)
+    reserve_and_schedule(out_ports, packets, to, packet, cycle + CROSSED)

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner
-from vlane.golden.links.remote_credit import missing
+from vlane.golden.links.remote_credit import missing_blocks
 from vlane.golden.links.returns import NEVER, earliest_return
-from vlane.golden.schedulers.bank import rests_after
-from vlane.golden.switches.marking import marks
+from vlane.golden.schedulers.bank import idle_decisions_until_rest
+from vlane.golden.switches.marking import marking_enabled
 from vlane.golden.switches.output_ports import OutputPorts, starts_on_arrival
 
 
 @inner
 def may_sleep(out_ports: OutputPorts) -> bool:
     """Return whether ports without credit need no visits: a visit would change only the counts of waits."""
-    return starts_on_arrival(out_ports) and not marks(out_ports.marking)
+    return starts_on_arrival(out_ports) and not marking_enabled(out_ports.marking)
 
 
 @inner
 def fall_asleep(out_ports: OutputPorts, port: int, cycle: int) -> None:
     """Skip visits of a port whose heads all lack credit, until one may have credit (``docs/engine.md``)."""
     lanes, least = out_ports.queues.filled[port].lanes, NEVER
-    if lanes == 0 or out_ports.sending[port].fruitless < rests_after(out_ports.bank):
+    if lanes == 0 or out_ports.sending[port].fruitless < idle_decisions_until_rest(out_ports.bank):
         return
     left = lanes
     while left != 0:
-        lane = lowest(left)
+        lane = lowest_member(left)
         left &= left - 1
-        least = min(least, missing(out_ports.remote, port, lane, out_ports.head[port, lane].blocks))
+        least = min(least, missing_blocks(out_ports.remote, port, lane, out_ports.head[port, lane].blocks))
     if least > 0:
         sleep = out_ports.sleep[port]
         sleep.lanes, sleep.since = lanes, cycle
@@ -40,7 +40,7 @@ def wake_up(out_ports: OutputPorts, port: int, cycle: int) -> None:
     sleep = out_ports.sleep[port]
     left = sleep.lanes
     while left != 0:
-        lane = lowest(left)
+        lane = lowest_member(left)
         left &= left - 1
         out_ports.head[port, lane].waited += cycle - 1 - sleep.since
     sleep.lanes = sleep.until = 0

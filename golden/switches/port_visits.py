@@ -5,46 +5,46 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
-from vlane.golden.links.remote_credit import fcp_due, fcp_period, load_remote
-from vlane.golden.links.returns import are_under_way, load_returns
-from vlane.golden.schedulers.bank import load_tables, looks_behind, rests_after
+from vlane.golden.links.remote_credit import fcp_due, fcp_period, prefetch_credit
+from vlane.golden.links.returns import has_returns_under_way, prefetch_returns
+from vlane.golden.schedulers.bank import idle_decisions_until_rest, prefetch_tables, uses_second_packets
 from vlane.golden.switches.output_ports import OutputPorts
-from vlane.golden.switches.packets import Packets, load_first, load_queues
+from vlane.golden.switches.packets import Packets, prefetch_first, prefetch_queues
 
 
 @inner
-def load_port(out_ports: OutputPorts, port: int) -> None:
+def prefetch_port(out_ports: OutputPorts, port: int) -> None:
     """Prefetch the records that a cycle of a port uses, except its packets."""
-    load_queues(out_ports.queues, port)
+    prefetch_queues(out_ports.queues, port)
     prefetch(out_ports.sending, port)
     prefetch(out_ports.head, port * out_ports.head.shape[1])
-    load_tables(out_ports.bank, port)
-    load_returns(out_ports.returns, port)
-    load_remote(out_ports.remote, port)
+    prefetch_tables(out_ports.bank, port)
+    prefetch_returns(out_ports.returns, port)
+    prefetch_credit(out_ports.remote, port)
 
 
 @inner
-def load_heads(out_ports: OutputPorts, packets: Packets, port: int) -> None:
+def prefetch_heads(out_ports: OutputPorts, packets: Packets, port: int) -> None:
     """Prefetch the head packet of the port's lowest non-empty lane and the counters of that lane."""
-    load_first(packets, out_ports.queues, port)
+    prefetch_first(packets, out_ports.queues, port)
     lanes = out_ports.queues.filled[port].lanes
     if lanes != 0:
-        prefetch(out_ports.counters, port * out_ports.counters.shape[1] + lowest(lanes))
+        prefetch(out_ports.counters, port * out_ports.counters.shape[1] + lowest_member(lanes))
 
 
 @inner
-def list_free(out_ports: OutputPorts, ports: NDArray[np.int64], count: int, cycle: int) -> int:
-    """Remove sleeping ports, and ports whose busy link leaves them no work, from the first ``count`` list entries.
+def list_free(out_ports: OutputPorts, ports: NDArray[np.int64], port_count: int, cycle: int) -> int:
+    """Remove sleeping ports, and ports whose busy link leaves them no work, from the first ``port_count`` list entries.
 
     Return the number of ports that remain.
     """
-    if looks_behind(out_ports.bank) or fcp_period(out_ports.remote) != 0:
-        return count
+    if uses_second_packets(out_ports.bank) or fcp_period(out_ports.remote) != 0:
+        return port_count
     left = 0
-    for index in range(count):
+    for index in range(port_count):
         port = ports[index]
         ports[left] = port
         left += max(out_ports.free_from[port], out_ports.sleep[port].until) <= cycle
@@ -59,10 +59,12 @@ def fcp_may_become_due(out_ports: OutputPorts, port: int, cycle: int) -> bool:
     """
     if fcp_period(out_ports.remote) == 0:
         return False
-    return are_under_way(out_ports.returns, port) or fcp_due(out_ports.remote, port, cycle)
+    return has_returns_under_way(out_ports.returns, port) or fcp_due(out_ports.remote, port, cycle)
 
 
 @inner
-def is_at_rest(out_ports: OutputPorts, port: int) -> bool:
+def may_skip_decision(out_ports: OutputPorts, port: int) -> bool:
     """Return whether a port has no packets and stepping its scheduler would change no state."""
-    return out_ports.queues.filled[port].lanes == 0 and out_ports.sending[port].fruitless >= rests_after(out_ports.bank)
+    return out_ports.queues.filled[port].lanes == 0 and out_ports.sending[port].fruitless >= idle_decisions_until_rest(
+        out_ports.bank
+    )

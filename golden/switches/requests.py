@@ -44,7 +44,7 @@ def new_requests(*, ports: int, lanes: int, queues: int) -> Requests:
 
 
 @inner
-def join(requests: Requests, queue: int, request: int) -> None:
+def append_request(requests: Requests, queue: int, request: int) -> None:
     """Append a request to a queue."""
     requests.behind[request] = NOBODY
     if requests.first[queue] == NOBODY:
@@ -55,15 +55,15 @@ def join(requests: Requests, queue: int, request: int) -> None:
 
 
 @inner
-def leave(requests: Requests, queue: int, request: int, before: int) -> None:
+def remove_request(requests: Requests, queue: int, request: int, predecessor: int) -> None:
     """Remove a request from a queue.
 
-    ``before`` is the preceding request, -1 for none.
+    ``predecessor`` is the preceding request, -1 for none.
     """
     next_request = requests.behind[request]
-    if before == NOBODY:
+    if predecessor == NOBODY:
         requests.first[queue] = next_request
     else:
-        requests.behind[before] = next_request
+        requests.behind[predecessor] = next_request
     if next_request == NOBODY:
-        requests.last[queue] = before
+        requests.last[queue] = predecessor

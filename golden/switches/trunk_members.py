@@ -19,7 +19,7 @@ _ONE, _OTHER = 0x21F0_AAAD, 0x735A_2D97
 """Multipliers of a 32-bit hash by C. Wellons (hash-prospector). Products fit into 63 bits."""
 
 
-class ByTable(NamedTuple):
+class TableChoice(NamedTuple):
     """Choice by the forwarding table.
 
     Parameters
@@ -31,7 +31,7 @@ class ByTable(NamedTuple):
     seed: int = 0
 
 
-class AtRandom(NamedTuple):
+class RandomChoice(NamedTuple):
     """Random choice.
 
     Parameters
@@ -53,7 +53,7 @@ class AtRandom(NamedTuple):
     port: NDArray[np.int32]
 
 
-def new_members(topology: Any, port_bits: int, choice: str, seed: int) -> ByTable | AtRandom:
+def new_members(topology: Any, port_bits: int, choice: str, seed: int) -> TableChoice | RandomChoice:
     """Return the choice among the members of all trunks.
 
     Raises
@@ -64,7 +64,7 @@ def new_members(topology: Any, port_bits: int, choice: str, seed: int) -> ByTabl
     if choice not in CHOICES:
         raise InputError("trunk_choice", f"one of {', '.join(CHOICES)}", choice)
     if choice == "lid":
-        return ByTable()
+        return TableChoice()
     total, far = topology.switches << port_bits, topology.far_ends()
     trunks: dict[tuple[int, int], list[int]] = {}
     for (switch, port), (other, _) in sorted(far.items()):
@@ -75,11 +75,11 @@ def new_members(topology: Any, port_bits: int, choice: str, seed: int) -> ByTabl
             at = [(switch << port_bits) + port for port in ports]
             first[at], count[at] = len(members), len(ports)
             members += ports
-    return AtRandom(seed, choice == "packet", first, count, np.array(members, np.int32))
+    return RandomChoice(seed, choice == "packet", first, count, np.array(members, np.int32))
 
 
 @inner
-def mixed(state: int, part: int) -> int:
+def hash_step(state: int, part: int) -> int:
     """Return a 32-bit hash of a state and the low 32 bits of a number."""
     word = (state ^ part) & _WORD
     word = ((word ^ (word >> 16)) * _ONE) & _WORD
@@ -89,24 +89,31 @@ def mixed(state: int, part: int) -> int:
 
 @inner
 def _at_random(
-    members: AtRandom, packets: Packets, packet: int, switch: int, first: int, port: int, output: int, cycle: int
+    trunk_members: RandomChoice,
+    packets: Packets,
+    packet: int,
+    switch: int,
+    first: int,
+    port: int,
+    output: int,
+    cycle: int,
 ) -> int:
     """Draw a member by switch, input and cycle of arrival, or by switch, source, DLID and SL."""
-    count = int(members.size[first + output])
+    count = int(trunk_members.size[first + output])
     if count == 1:
         return output
-    word = mixed(mixed(0, members.seed), switch)
-    if members.by_packet:
-        word = mixed(mixed(word, port), cycle)
+    word = hash_step(hash_step(0, trunk_members.seed), switch)
+    if trunk_members.by_packet:
+        word = hash_step(hash_step(word, port), cycle)
     else:
         field = packets.pool[packet]
-        word = mixed(mixed(mixed(word, int(packets.origin[packet].source)), int(field.dlid)), int(field.sl))
-    return int(members.port[members.first[first + output] + (word * count >> 32)])
+        word = hash_step(hash_step(hash_step(word, int(packets.origin[packet].source)), int(field.dlid)), int(field.sl))
+    return int(trunk_members.port[trunk_members.first[first + output] + (word * count >> 32)])
 
 
-@by_type({AtRandom: _at_random}, default=True)
+@by_type({RandomChoice: _at_random}, default=True)
 def drawn_member(
-    members: Any, packets: Packets, packet: int, switch: int, first: int, port: int, output: int, cycle: int
+    trunk_members: Any, packets: Packets, packet: int, switch: int, first: int, port: int, output: int, cycle: int
 ) -> int:
     """Return the output of a packet whose head reached an input in a cycle, a member of the trunk of ``output``.
 
@@ -123,22 +130,22 @@ def drawn_member(
 
 
 @inner
-def _members_at_random(members: AtRandom, end: int) -> int:
-    return int(members.size[end])
+def _random_member_count(trunk_members: RandomChoice, link_end: int) -> int:
+    return int(trunk_members.size[link_end])
 
 
-@by_type({AtRandom: _members_at_random}, default=True)
-def choices_of(members: Any, end: int) -> int:
-    """Return the number of ports among which a packet whose table names port ``end`` is drawn."""
+@by_type({RandomChoice: _random_member_count}, default=True)
+def member_count(trunk_members: Any, link_end: int) -> int:
+    """Return the number of ports among which a packet whose table names port ``link_end`` is drawn."""
     return 1
 
 
 @inner
-def _member_at_random(members: AtRandom, end: int, number: int) -> int:
-    return int(members.port[members.first[end] + number])
+def _random_member_port(trunk_members: RandomChoice, link_end: int, member_index: int) -> int:
+    return int(trunk_members.port[trunk_members.first[link_end] + member_index])
 
 
-@by_type({AtRandom: _member_at_random}, default=True)
-def choice_of(members: Any, end: int, number: int) -> int:
-    """Return member ``number`` of a trunk of several members, a port within its switch."""
+@by_type({RandomChoice: _random_member_port}, default=True)
+def member_port(trunk_members: Any, link_end: int, member_index: int) -> int:
+    """Return member ``member_index`` of a trunk of several members, a port within its switch."""
     return 0

@@ -29,7 +29,7 @@ class VLTables(NamedTuple):
     by_lane: bool
 
 
-def rows_shared(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
+def tables_with_shared_rows(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
     """Return tables given by (switch, input, output, SL).
 
     Equal rows are stored once.
@@ -43,7 +43,7 @@ def rows_shared(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
     return VLTables(rows.copy(), np.array(row, np.int32).reshape(switches, inputs), by_lane)
 
 
-def rows_apart(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
+def tables_with_row_per_input(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
     """Return tables given by (switch, input, output, SL), with a separate row for each input, without a copy."""
     switches, inputs = vl.shape[:2]
     row = np.arange(switches * inputs, dtype=np.int32).reshape(switches, inputs)

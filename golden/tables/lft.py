@@ -59,32 +59,32 @@ def reset(state: LFTState) -> None:
 
 
 @kernel
-def look_up(state: LFTState, dlid: int, rules: NDArray[np.int64]) -> tuple[int, int]:
+def look_up(state: LFTState, dlid: int, rule_counts: NDArray[np.int64]) -> tuple[int, int]:
     """Return (port, drop cause) of a destination.
 
     The port is 255 if the packet is dropped.
     """
     if dlid == PERMISSIVE:
-        rules[TO_ITSELF] += 1
+        rule_counts[TO_ITSELF] += 1
         return 0, _ROUTED
     if dlid == 0:
-        rules[RESERVED] += 1
+        rule_counts[RESERVED] += 1
         return UNASSIGNED, _RESERVED
     if dlid >= FIRST_MULTICAST:
-        rules[MULTICAST] += 1
+        rule_counts[MULTICAST] += 1
         return UNASSIGNED, _MULTICAST
     if dlid > state.top[0] or dlid >= len(state.port):
-        rules[ABOVE_TOP] += 1
+        rule_counts[ABOVE_TOP] += 1
         return UNASSIGNED, _ABOVE_TOP
-    rules[LAST_ENTRY] += dlid == state.top[0]
+    rule_counts[LAST_ENTRY] += dlid == state.top[0]
     port = state.port[dlid]
     if port == UNASSIGNED:
-        rules[UNASSIGNED_RULE] += 1
+        rule_counts[UNASSIGNED_RULE] += 1
         return UNASSIGNED, _UNASSIGNED
     if port > state.ports:
-        rules[NO_PORT] += 1
+        rule_counts[NO_PORT] += 1
         return UNASSIGNED, _NO_PORT
-    rules[ROUTED] += 1
+    rule_counts[ROUTED] += 1
     return port, _ROUTED
 
 

@@ -101,32 +101,34 @@ def has_lane(state: SCState, vl: int) -> bool:
 
 
 @kernel
-def forward(state: SCState, ingress: int, egress: int, sc: int, rules: NDArray[np.int64]) -> tuple[int, int, bool]:
+def forward(
+    state: SCState, ingress: int, egress: int, sc: int, rule_counts: NDArray[np.int64]
+) -> tuple[int, int, bool]:
     """Return (channel, lane, dropped) of a forwarded packet.
 
     Channel and lane are 0 if it is dropped.
     """
     if egress >= state.channels.shape[0]:
-        rules[NO_EGRESS] += 1
+        rule_counts[NO_EGRESS] += 1
         return 0, 0, True
     if sc == SC15:
-        rules[ON_VL15] += 1
+        rule_counts[ON_VL15] += 1
         return SC15, SC15, False
     channel = state.channels[ingress, egress, sc]
     if channel == SC15:
-        rules[BECAME_SC15] += 1
+        rule_counts[BECAME_SC15] += 1
         return 0, 0, True
     vl = state.lanes[0, egress, channel]
     if not has_lane(state, vl):
-        rules[BECAME_VL15] += vl == SC15
-        rules[NO_LANE] += vl != SC15
+        rule_counts[BECAME_VL15] += vl == SC15
+        rule_counts[NO_LANE] += vl != SC15
         return 0, 0, True
-    rules[FORWARDED] += 1
+    rule_counts[FORWARDED] += 1
     return channel, vl, False
 
 
 @kernel
-def lane_in(state: SCState, ingress: int, sc: int, rules: NDArray[np.int64]) -> tuple[int, bool]:
+def lane_in(state: SCState, ingress: int, sc: int, rule_counts: NDArray[np.int64]) -> tuple[int, bool]:
     """Return (lane, invalid) of an arriving channel.
 
     The lane is 0 if the channel is invalid.
@@ -135,21 +137,21 @@ def lane_in(state: SCState, ingress: int, sc: int, rules: NDArray[np.int64]) -> 
         return SC15, False
     vl = state.lanes[1, ingress, sc]
     if not has_lane(state, vl):
-        rules[ARRIVAL_INVALID] += 1
+        rule_counts[ARRIVAL_INVALID] += 1
         return 0, True
-    rules[ARRIVED] += 1
+    rule_counts[ARRIVED] += 1
     return vl, False
 
 
 @inner
-def inject(state: SCState, sl: int, rules: NDArray[np.int64]) -> tuple[int, bool]:
+def inject(state: SCState, sl: int, rule_counts: NDArray[np.int64]) -> tuple[int, bool]:
     """Return (channel, dropped) of a service level at the source.
 
     The channel is 0 if the packet is dropped.
     """
     channel = state.levels[0, sl]
-    rules[INJECTED] += channel != SC15
-    rules[INJECTION_DROPPED] += channel == SC15
+    rule_counts[INJECTED] += channel != SC15
+    rule_counts[INJECTION_DROPPED] += channel == SC15
     return (0, True) if channel == SC15 else (channel, False)
 
 

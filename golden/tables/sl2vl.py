@@ -84,11 +84,11 @@ def count_rules(
     dropped: bool,  # noqa: FBT001 - a signal of the hardware
     invalid: bool,  # noqa: FBT001 - a signal of the hardware
     output_port: int,
-    rules: NDArray[np.int64],
+    rule_counts: NDArray[np.int64],
 ) -> None:
     """Count the rules that a look-up exercises."""
     missing = output_port >= state.row.shape[1]
-    rules[MAPPED] += not dropped
-    rules[DROPPED] += dropped and not invalid
-    rules[INVALID] += invalid and not missing
-    rules[NO_OUTPUT] += missing
+    rule_counts[MAPPED] += not dropped
+    rule_counts[DROPPED] += dropped and not invalid
+    rule_counts[INVALID] += invalid and not missing
+    rule_counts[NO_OUTPUT] += missing

@@ -32,23 +32,23 @@ class CableForm:
     pace: int = FULL_PACE
 
 
-def wire(
+def new_wiring(
     topology: Topology,
     routes: Routes | ChannelRoutes,
-    ends: int,
+    end_count: int,
     flight: int,
     forms: Mapping[End, CableForm],
     *,
-    by_fcps: bool,
+    with_fcps: bool,
 ) -> Wiring:
-    """Return the cables of ``ends`` sending ports, with a default flight time.
+    """Return the cables of ``end_count`` sending ports, with a default flight time.
 
     ``forms`` are the cables that differ from the default, by the (switch, port) of one end. With flow-control
     packets, freed input space is reported to the sending port at the same end of the cable.
     """
     bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits
-    cable = new_records(Cable, ends)
+    cable = new_records(Cable, end_count)
     far_end, credit_receiver, peer = (cable[name] for name in ("far", "credit_receiver", "peer"))
     far_end[:] = credit_receiver[:] = peer[:] = NOWHERE
     for (switch, port), (other, other_port) in topology.far_ends().items():
@@ -63,17 +63,17 @@ def wire(
     cable["flight"] = cable["credit_delay"] = flight
     for end, form in _forms_of_ends(topology, forms).items():
         cable["flight"][end] = cable["credit_delay"][end] = form.flight
-    if by_fcps:
-        credit_receiver[:] = np.arange(ends)
+    if with_fcps:
+        credit_receiver[:] = np.arange(end_count)
         cable["credit_delay"] = 0
     return Wiring(cable, routes.nic_vl, routes.nic_channel)
 
 
-def paces_of_ends(topology: Topology, ends: int, forms: Mapping[End, CableForm]) -> NDArray[np.int64]:
+def paces_of_ends(topology: Topology, end_count: int, forms: Mapping[End, CableForm]) -> NDArray[np.int64]:
     """Return the pace of every sending port, an empty array if every link carries a flit per cycle."""
     if all(form.pace == FULL_PACE for form in forms.values()):
         return np.zeros(0, np.int64)
-    paces = np.full(ends, FULL_PACE, np.int64)
+    paces = np.full(end_count, FULL_PACE, np.int64)
     for end, form in _forms_of_ends(topology, forms).items():
         paces[end] = form.pace
     return paces

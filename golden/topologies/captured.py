@@ -107,10 +107,10 @@ def from_fabric(fabric: Fabric) -> Captured:
     return Captured(topology, routes, path_sl, data_vls, vlarb, host_vlarb, rates)
 
 
-def _row(fabric: Fabric, guid: int, source: int, to: int) -> list[int]:
+def _row(fabric: Fabric, guid: int, source: int, output_port: int) -> list[int]:
     """Return a row of VLs by SL, or SL modulo the number of data lanes if no row was captured."""
-    row = fabric.sl2vl.get((guid, source, to))
-    lanes = fabric.data_vls_of(Port(guid, to))
+    row = fabric.sl2vl.get((guid, source, output_port))
+    lanes = fabric.data_vls_of(Port(guid, output_port))
     return list(row) if row else [sl % lanes for sl in range(SL_COUNT)]
 
 

@@ -152,9 +152,9 @@ def sl_rows(topology: Topology, vl_of_sl: tuple[int, ...]) -> tuple[NDArray[np.u
     return np.ascontiguousarray(np.broadcast_to(row, shape)), np.tile(row, (len(topology.hosts), 1))
 
 
-def _lids(topology: Topology, each: int = 1) -> NDArray[np.int64]:
+def _lids(topology: Topology, lids_per_nic: int = 1) -> NDArray[np.int64]:
     count = len(topology.hosts)
-    return np.stack([1 + each * np.arange(count), np.full(count, each)], axis=1).astype(np.int64)
+    return np.stack([1 + lids_per_nic * np.arange(count), np.full(count, lids_per_nic)], axis=1).astype(np.int64)
 
 
 def _lids_of_lmc(topology: Topology, lmc: int) -> NDArray[np.int64]:

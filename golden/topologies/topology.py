@@ -98,8 +98,8 @@ class Topology:
         return {**dict(self.cables), **{other: one for one, other in self.cables}}
 
 
-def _in_brackets(names: tuple[str, ...], number: int) -> str:
-    return f" ({names[number]})" if number < len(names) and names[number] else ""
+def _in_brackets(names: tuple[str, ...], index: int) -> str:
+    return f" ({names[index]})" if index < len(names) and names[index] else ""
 
 
 def tree(k: int, n: int) -> Topology:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.engine.random_bits import draw_below, seeded_rng
 
 _Job = tuple[int, int, int, list[tuple[int, int]]]
 _POWER, _SWEEPS = 10, 20
@@ -17,19 +17,19 @@ _ROUNDS, _STEPS, _WORSE = 8, 4_000_000, 4
 """Number of random searches, exchanges tried per search, and initial tolerance for worse exchanges."""
 
 
-def goes_up(place: int, index: int, *, destinations: int, trunks: int) -> bool:
+def goes_up(ring_position: int, index: int, *, destinations: int, trunks: int) -> bool:
     """Return whether packets that may travel either way around a ring travel up.
 
     Parameters
     ----------
-    place : int
+    ring_position : int
         Position of the destination's switch in the ring; up alternates with down along the ring.
     index : int
         Index of the destination among those at this position.
     destinations, trunks : int
         Number of destinations at a position, and number of trunk members.
     """
-    return (place + index // trunks + (index if destinations % trunks else 0)) % 2 == 0
+    return (ring_position + index // trunks + (index if destinations % trunks else 0)) % 2 == 0
 
 
 def trunk_members(
@@ -63,7 +63,8 @@ def trunk_members(
     if destinations % trunks == 0:
         return found
     jobs = sorted(
-        _jobs(ring, destinations, trunks, changes=changes), key=lambda job: -sum(weight for _, weight in job[3])
+        _path_sections(ring, destinations, trunks, changes=changes),
+        key=lambda job: -sum(weight for _, weight in job[3]),
     )
     loads, counts = np.zeros((2, ring, trunks)), np.zeros((ring, trunks))
     chosen = np.full(len(jobs), -1)
@@ -83,31 +84,31 @@ def trunk_members(
                 counts[switch, chosen[number]] += 1
         if (chosen == before).all():
             break
-    if exchanges and max(_worst(loads), _worst(counts)) > 0:
-        chosen = _evened(jobs, chosen, loads.astype(np.int64), counts.astype(np.int64))
+    if exchanges and max(_largest_excess(loads), _largest_excess(counts)) > 0:
+        chosen = _balance_loads(jobs, chosen, loads.astype(np.int64), counts.astype(np.int64))
     for (way, target, index, passes), member in zip(jobs, chosen.tolist(), strict=True):
         for switch, _ in passes:
             found[way, switch, target, index] = member
     return found
 
 
-def _worst(loads: NDArray[np.float64] | NDArray[np.int64]) -> int:
+def _largest_excess(loads: NDArray[np.float64] | NDArray[np.int64]) -> int:
     """Return the largest excess of a member's load over the smallest possible maximum of its link."""
     return int((loads.max(axis=-1) - np.ceil(loads.sum(axis=-1) / loads.shape[-1])).max())
 
 
-def _evened(
+def _balance_loads(
     jobs: list[_Job], chosen: NDArray[np.int64], loads: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the best-balanced of several random choices, each improved by moves and exchanges."""
     links = np.full((len(jobs), max(len(job[3]) for job in jobs), 2), -1)
     for job, (_, _, _, passes) in enumerate(jobs):
         links[job, : len(passes)] = passes
-    ways, best, least = np.array([job[0] for job in jobs]), chosen, (_worst(loads), _worst(counts))
+    ways, best, least = np.array([job[0] for job in jobs]), chosen, (_largest_excess(loads), _largest_excess(counts))
     for round_ in range(_ROUNDS):
         found, carried, passing = chosen.copy(), loads.copy(), counts.copy()
-        _exchange(ways, links, found, carried, passing, seeded(round_), _STEPS, _WORSE)
-        if (worst := (_worst(carried), _worst(passing))) < least:
+        _anneal(ways, links, found, carried, passing, seeded_rng(round_), _STEPS, _WORSE)
+        if (worst := (_largest_excess(carried), _largest_excess(passing))) < least:
             best, least = found, worst
         if max(least) <= 0:
             break
@@ -115,44 +116,46 @@ def _evened(
 
 
 @kernel
-def _exchange(
+def _anneal(
     ways: NDArray[np.int64],
     links: NDArray[np.int64],
     chosen: NDArray[np.int64],
     loads: NDArray[np.int64],
     counts: NDArray[np.int64],
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     steps: int,
     worse: int,
 ) -> None:
     """Move a job or exchange two while the sum of squares grows by at most a bound that decreases to 0."""
     trunks = loads.shape[2]
     for step in range(steps):
-        one, other = below(bits, len(chosen)), below(bits, len(chosen))
-        before, after = chosen[one], below(bits, trunks)
-        is_exchange = below(bits, 4) != 0
+        one, other = draw_below(rng, len(chosen)), draw_below(rng, len(chosen))
+        before, after = chosen[one], draw_below(rng, trunks)
+        is_exchange = draw_below(rng, 4) != 0
         if is_exchange:
             after = chosen[other]
         if before == after:
             continue
-        more = _put(ways, links, loads, counts, one, before, -1) + _put(ways, links, loads, counts, one, after, 1)
+        more = _add_job(ways, links, loads, counts, one, before, -1) + _add_job(
+            ways, links, loads, counts, one, after, 1
+        )
         if is_exchange:
-            more += _put(ways, links, loads, counts, other, after, -1)
-            more += _put(ways, links, loads, counts, other, before, 1)
+            more += _add_job(ways, links, loads, counts, other, after, -1)
+            more += _add_job(ways, links, loads, counts, other, before, 1)
         if more <= max(0, worse * (steps - step) // steps):
             chosen[one] = after
             if is_exchange:
                 chosen[other] = before
             continue
-        _put(ways, links, loads, counts, one, after, -1)
-        _put(ways, links, loads, counts, one, before, 1)
+        _add_job(ways, links, loads, counts, one, after, -1)
+        _add_job(ways, links, loads, counts, one, before, 1)
         if is_exchange:
-            _put(ways, links, loads, counts, other, before, -1)
-            _put(ways, links, loads, counts, other, after, 1)
+            _add_job(ways, links, loads, counts, other, before, -1)
+            _add_job(ways, links, loads, counts, other, after, 1)
 
 
 @inner
-def _put(
+def _add_job(
     ways: NDArray[np.int64],
     links: NDArray[np.int64],
     loads: NDArray[np.int64],
@@ -173,7 +176,7 @@ def _put(
     return grown
 
 
-def _jobs(ring: int, destinations: int, trunks: int, *, changes: bool) -> Iterator[_Job]:
+def _path_sections(ring: int, destinations: int, trunks: int, *, changes: bool) -> Iterator[_Job]:
     """Yield the path sections that need a member.
 
     Each is a direction, target, destination, and (switch, upstream sources) of its links.

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.errors import InputError
-from vlane.golden.engine.random_bits import below, seeded
-from vlane.golden.traffic.distributions import WHOLE, mean_of
+from vlane.golden.engine.random_bits import draw_below, seeded_rng
+from vlane.golden.traffic.distributions import WHOLE, mean_of_function
 from vlane.study.sizes import Distribution
 from vlane.units import HEADER_BYTES
 
@@ -137,7 +137,7 @@ class TrafficClass:
         """Load during bursts relative to the mean load, 1 without bursts and pauses."""
         if self.on is None or self.off is None:
             return 1.0
-        on, off = (mean_of(each, lambda most: most * (most + 1) // 2) for each in (self.on, self.off))
+        on, off = (mean_of_function(each, lambda most: most * (most + 1) // 2) for each in (self.on, self.off))
         return (on + off) / on
 
     @property
@@ -146,10 +146,10 @@ class TrafficClass:
         return max((factor for _, factor in self.course), default=self.burstiness)
 
 
-def mean_flits(each: TrafficClass, flit_bytes: int) -> float:
+def mean_flits(traffic_class: TrafficClass, flit_bytes: int) -> float:
     """Return the mean number of flits of a class's packets, or of all packets of a message."""
-    sizes = each.sizes or Distribution.of([(each.least_bytes, each.most_bytes, 1.0)])
-    payload, header = (each.mtu, HEADER_BYTES) if each.mtu else (sizes.largest, 0)
+    sizes = traffic_class.sizes or Distribution.of([(traffic_class.least_bytes, traffic_class.most_bytes, 1.0)])
+    payload, header = (traffic_class.mtu, HEADER_BYTES) if traffic_class.mtu else (sizes.largest, 0)
     ends = np.cumsum(-(-(np.arange(payload + 1) + header) // flit_bytes)) - -(-header // flit_bytes)
 
     def total(most: int) -> int:
@@ -158,39 +158,41 @@ def mean_flits(each: TrafficClass, flit_bytes: int) -> float:
         last = int(ends[payload] - ends[payload - 1])
         return last * (payload * whole * (whole - 1) // 2 + whole * rest) + whole * int(ends[payload]) + int(ends[rest])
 
-    return mean_of(sizes, total)
+    return mean_of_function(sizes, total)
 
 
-def senders_of(each: TrafficClass, nics: int) -> NDArray[np.bool_]:
+def senders_of(traffic_class: TrafficClass, nics: int) -> NDArray[np.bool_]:
     """Return a mask of the NICs that send packets of a class if its load is above 0."""
     sends = np.ones(nics, np.bool_)
-    if each.senders is not None:
+    if traffic_class.senders is not None:
         sends[:] = False
-        sends[list(each.senders)] = True
-    if isinstance(each.pattern, PairWeights):
-        sends &= np.bincount(each.pattern.source, minlength=nics) > 0
-    elif not isinstance(each.pattern, str):
-        sends &= np.array(each.pattern) >= 0
+        sends[list(traffic_class.senders)] = True
+    if isinstance(traffic_class.pattern, PairWeights):
+        sends &= np.bincount(traffic_class.pattern.source, minlength=nics) > 0
+    elif not isinstance(traffic_class.pattern, str):
+        sends &= np.array(traffic_class.pattern) >= 0
     return sends
 
 
-def _loads_of_nics(each: TrafficClass, nics: int) -> NDArray[np.float64]:
+def _loads_of_nics(traffic_class: TrafficClass, nics: int) -> NDArray[np.float64]:
     """Return the load of every NIC in flits per cycle.
 
     Reject weights that give a NIC more than one.
     """
-    sends = senders_of(each, nics)
-    if not isinstance(each.pattern, PairWeights) or not sends.any():
-        return np.where(sends, each.load, 0.0)
-    weight = np.bincount(each.pattern.source, each.pattern.weight, nics)
-    loads = np.where(sends, each.load * weight / weight[sends].mean(), 0.0)
+    sends = senders_of(traffic_class, nics)
+    if not isinstance(traffic_class.pattern, PairWeights) or not sends.any():
+        return np.where(sends, traffic_class.load, 0.0)
+    weight = np.bincount(traffic_class.pattern.source, traffic_class.pattern.weight, nics)
+    loads = np.where(sends, traffic_class.load * weight / weight[sends].mean(), 0.0)
     if loads.max() > 1 + _ROUNDING:
-        must = f"at most {each.load / loads.max():.4g}, or host {loads.argmax()} sends more than 1 flit per cycle"
-        raise InputError("load", must, each.load)
+        must = (
+            f"at most {traffic_class.load / loads.max():.4g}, or host {loads.argmax()} sends more than 1 flit per cycle"
+        )
+        raise InputError("load", must, traffic_class.load)
     return loads
 
 
-def paces_of(
+def distinct_paces(
     classes: Sequence[TrafficClass], nics: int, flit_bytes: int
 ) -> tuple[list[tuple[float, bool]], NDArray[np.int64]]:
     """Return the distinct (burst probability per cycle, regular) pairs of all classes and NICs, and the index of each.
@@ -243,7 +245,7 @@ def pair_table(classes: Sequence[TrafficClass], nics: int) -> tuple[NDArray[np.i
     return first, np.concatenate(weighed)
 
 
-def drawn_connections(nics: int, seed: int, number: int) -> NDArray[np.int64]:
+def random_derangement(nics: int, seed: int, number: int) -> NDArray[np.int64]:
     """Return a random derangement: another NIC for each NIC, each used once, all derangements equally likely.
 
     Raises
@@ -254,10 +256,10 @@ def drawn_connections(nics: int, seed: int, number: int) -> NDArray[np.int64]:
     if nics < 2:
         problem = f"needs at least 2 hosts; the network has {nics}"
         raise InputError("pattern connections", "another pattern", nics, problem=problem)
-    bits, order = seeded(seed, nics, number), np.arange(nics)
+    bits, order = seeded_rng(seed, nics, number), np.arange(nics)
     while True:
         for last in range(nics - 1, 0, -1):
-            other = below(bits, last + 1)
+            other = draw_below(bits, last + 1)
             order[[last, other]] = order[[other, last]]
         if (order != np.arange(nics)).all():
             return order

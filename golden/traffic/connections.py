@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.engine.random_bits import draw_below, seeded_rng
 from vlane.study.cbr_list import CbrList
 
 CYCLE_BITS = 32
@@ -44,7 +44,7 @@ class Connection:
     bytes: Int32
 
 
-class Waiting:
+class HeapElement:
     """A heap element.
 
     Parameters
@@ -71,7 +71,7 @@ class Connections(NamedTuple):
     """
 
     each: Records[Connection]
-    heap: Records[Waiting]
+    heap: Records[HeapElement]
 
 
 def new_connections(listed: CbrList, seed: int, nics: int) -> tuple[Connections, NDArray[np.int64], NDArray[np.int64]]:
@@ -87,10 +87,10 @@ def new_connections(listed: CbrList, seed: int, nics: int) -> tuple[Connections,
         First index of the heap of each SL and NIC, and the index after its last.
     """
     count = len(listed.source)
-    made = Connections(new_records(Connection, count), new_records(Waiting, count))
+    made = Connections(new_records(Connection, count), new_records(HeapElement, count))
     made.each["target"], made.each["bytes"] = listed.target, listed.bytes
     made.each["period"] = np.rint(listed.interval * (1 << CYCLE_BITS)).astype(np.int64)
-    _draw_phases(made.each, seeded(seed, nics, count))
+    _draw_phases(made.each, seeded_rng(seed, nics, count))
     due = made.each["due"]
     order = np.lexsort((np.arange(count), due, listed.source, listed.sl))  # a sorted array is a heap
     made.heap["due"], made.heap["number"] = due[order], order
@@ -102,43 +102,46 @@ def new_connections(listed: CbrList, seed: int, nics: int) -> tuple[Connections,
 
 
 @kernel
-def _draw_phases(each: Records[Connection], bits: NDArray[np.uint64]) -> None:
-    for number in range(len(each)):
-        exact = (each[number].period >> _PHASE_BITS) * below(bits, 1 << _PHASE_BITS)
-        each[number].due, each[number].fraction = exact >> CYCLE_BITS, exact & ((1 << CYCLE_BITS) - 1)
+def _draw_phases(connections: Records[Connection], rng: NDArray[np.uint64]) -> None:
+    for number in range(len(connections)):
+        exact = (connections[number].period >> _PHASE_BITS) * draw_below(rng, 1 << _PHASE_BITS)
+        connections[number].due, connections[number].fraction = exact >> CYCLE_BITS, exact & ((1 << CYCLE_BITS) - 1)
 
 
 @inner
-def due_next(connections: Connections, first: int) -> int:
-    """Return the connection that is due next in the heap that starts at ``first``."""
-    return connections.heap[first].number
+def next_due_connection(connections: Connections, first_index: int) -> int:
+    """Return the connection that is due next in the heap that starts at ``first_index``."""
+    return connections.heap[first_index].number
 
 
 @inner
-def put_off(connections: Connections, first: int, past: int) -> int:
+def advance_to_next_packet(connections: Connections, first_index: int, end_index: int) -> int:
     """Advance the connection that is due next to its next packet, and return the new due cycle of the heap."""
     heap = connections.heap
-    number = heap[first].number
+    number = heap[first_index].number
     connection_state = connections.each[number]
     exact = connection_state.fraction + connection_state.period
     connection_state.due += exact >> CYCLE_BITS
     connection_state.fraction = exact & ((1 << CYCLE_BITS) - 1)
-    due, place, count = connection_state.due, 0, past - first
+    due, place, count = connection_state.due, 0, end_index - first_index
     while 2 * place + 1 < count:
         below_it = 2 * place + 1
-        if below_it + 1 < count and _is_before(
-            heap, first + below_it + 1, heap[first + below_it].due, heap[first + below_it].number
+        if below_it + 1 < count and _precedes(
+            heap, first_index + below_it + 1, heap[first_index + below_it].due, heap[first_index + below_it].number
         ):
             below_it += 1
-        if not _is_before(heap, first + below_it, due, number):
+        if not _precedes(heap, first_index + below_it, due, number):
             break
-        heap[first + place].due, heap[first + place].number = heap[first + below_it].due, heap[first + below_it].number
+        heap[first_index + place].due, heap[first_index + place].number = (
+            heap[first_index + below_it].due,
+            heap[first_index + below_it].number,
+        )
         place = below_it
-    heap[first + place].due, heap[first + place].number = due, number
-    return heap[first].due
+    heap[first_index + place].due, heap[first_index + place].number = due, number
+    return heap[first_index].due
 
 
 @inner
-def _is_before(heap: Records[Waiting], place: int, due: int, number: int) -> bool:
-    """Return whether a heap element precedes connection ``number``, due in cycle ``due``."""
-    return heap[place].due < due or (heap[place].due == due and heap[place].number < number)
+def _precedes(heap: Records[HeapElement], heap_index: int, due: int, connection: int) -> bool:
+    """Return whether a heap element precedes connection ``connection``, due in cycle ``due``."""
+    return heap[heap_index].due < due or (heap[heap_index].due == due and heap[heap_index].number < connection)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.study.sizes import Distribution
 
 WHOLE = 1 << 62
@@ -17,7 +17,7 @@ WHOLE = 1 << 62
 (LEAST, MOST, UNTIL) = range(3)
 
 
-def stacked(each: Iterable[Distribution | None]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def stack_ranges(distributions: Iterable[Distribution | None]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the ranges of several distributions, and for each its first range and the range after its last.
 
     Returns
@@ -28,7 +28,7 @@ def stacked(each: Iterable[Distribution | None]) -> tuple[NDArray[np.int64], NDA
         First range, and the range after the last; equal for ``None``.
     """
     tables, place, count = [np.zeros((0, 3), np.int64)], [], 0
-    for one in each:
+    for one in distributions:
         first = count
         if one is not None:
             reached = np.cumsum(one.weight)
@@ -40,11 +40,11 @@ def stacked(each: Iterable[Distribution | None]) -> tuple[NDArray[np.int64], NDA
 
 
 @inner
-def draw_number(ranges: NDArray[np.int64], first: int, past: int, bits: NDArray[np.uint64]) -> int:
+def draw_number(ranges: NDArray[np.int64], first_index: int, end_index: int, rng: NDArray[np.uint64]) -> int:
     """Draw a number of the distribution in ``ranges[first:past]``."""
-    low, high = first, past - 1
+    low, high = first_index, end_index - 1
     if low < high:
-        drawn = draw(bits)
+        drawn = draw_bits(rng)
         while low < high:
             middle = (low + high) // 2
             if drawn < ranges[middle, UNTIL]:
@@ -55,11 +55,11 @@ def draw_number(ranges: NDArray[np.int64], first: int, past: int, bits: NDArray[
     if width == 1:
         return least
     if width <= 1 << 32:
-        return least + below(bits, width)
-    return least + draw(bits) % width
+        return least + draw_below(rng, width)
+    return least + draw_bits(rng) % width
 
 
-def mean_of(each: Distribution, total: Callable[[int], int]) -> float:
+def mean_of_function(distribution: Distribution, total: Callable[[int], int]) -> float:
     """Return the mean of a function of the numbers of a distribution.
 
     Parameters
@@ -68,6 +68,8 @@ def mean_of(each: Distribution, total: Callable[[int], int]) -> float:
         Sum of the function over the numbers 1 to its argument.
     """
     mean = 0.0
-    for least, most, weight in zip(each.least.tolist(), each.most.tolist(), each.weight.tolist(), strict=True):
+    for least, most, weight in zip(
+        distribution.least.tolist(), distribution.most.tolist(), distribution.weight.tolist(), strict=True
+    ):
         mean += weight * ((total(most) - total(least - 1)) / (most - least + 1))
-    return mean / float(each.weight.sum())
+    return mean / float(distribution.weight.sum())

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.pool import FREE, IN_USE, free, spare
+from vlane.golden.engine.pool import FREE, IN_USE, allocate_record, free_record
 from vlane.units import HEADER_BYTES
 
 NONE = -1
@@ -94,31 +94,31 @@ class Messages(NamedTuple):
     regs: NDArray[np.int64]
 
 
-def new_messages(count: int) -> Messages:
+def new_messages(message_count: int) -> Messages:
     """Return a pool of free records."""
-    messages = Messages(new_records(Message, count), np.zeros(2, np.int64))
-    if count:
-        messages.pool["next"] = [*range(1, count), NONE]
+    messages = Messages(new_records(Message, message_count), np.zeros(2, np.int64))
+    if message_count:
+        messages.pool["next"] = [*range(1, message_count), NONE]
     return messages
 
 
-def grown_messages(messages: Messages, count: int) -> Messages:
-    """Return a copy of the pool with ``count`` records, more than before. Messages keep their numbers."""
-    more, old = new_messages(count), len(messages.pool)
+def grown_messages(messages: Messages, message_count: int) -> Messages:
+    """Return a copy of the pool with ``message_count`` records, more than before. Messages keep their numbers."""
+    more, old = new_messages(message_count), len(messages.pool)
     more.pool[:old] = messages.pool
-    more.pool[count - 1].next = messages.regs[FREE]
+    more.pool[message_count - 1].next = messages.regs[FREE]
     more.regs[FREE], more.regs[IN_USE] = old, messages.regs[IN_USE]
     return more
 
 
 @inner
-def are_few(messages: Messages, queues: int) -> bool:
+def may_run_out(messages: Messages, queues: int) -> bool:
     """Return whether the next cycle, with ``queues`` application queues, may need more records than are free."""
     return len(messages.pool) - messages.regs[IN_USE] < _PER_QUEUE * queues
 
 
 @inner
-def packets_of(size: int, mtu: int) -> int:
+def packet_count_of(size: int, mtu: int) -> int:
     """Return the number of packets of a message."""
     return (size - 1) // mtu + 1
 
@@ -126,27 +126,27 @@ def packets_of(size: int, mtu: int) -> int:
 @inner
 def new_message(messages: Messages, source: int, target: int, queue: int, size: int, mtu: int, born: int) -> int:
     """Allocate a message from the pool, which must have a free record, and return its number."""
-    number = spare(messages)
+    number = allocate_record(messages)
     message = messages.pool[number]
     message.born, message.begun, message.bytes, message.left = born, born, size, size
-    message.coming, message.lost = packets_of(size, mtu), 0
+    message.coming, message.lost = packet_count_of(size, mtu), 0
     message.source, message.target, message.queue, message.next = source, target, queue, NONE
     return number
 
 
 @inner
-def next_part(messages: Messages, number: int, mtu: int) -> int:
+def take_packet_payload(messages: Messages, message_number: int, mtu: int) -> int:
     """Take the payload of the next packet from a message and return the size of the packet with its headers."""
-    message = messages.pool[number]
+    message = messages.pool[message_number]
     part = min(mtu, message.left)
     message.left -= part
     return int(part + HEADER_BYTES)
 
 
 @inner
-def stream_of(number: int) -> int:
+def stream_of(message_number: int) -> int:
     """Return the value of ``Origin.stream`` for the packets of a message."""
-    return _FIRST_STREAM - number
+    return _FIRST_STREAM - message_number
 
 
 @inner
@@ -162,34 +162,34 @@ def message_of(stream: int) -> int:
 
 
 @inner
-def lose(messages: Messages, number: int, packets: int) -> None:
+def count_lost_packets(messages: Messages, message_number: int, packets: int) -> None:
     """Note packets of a message that will never arrive. The message is freed when no packet is left."""
-    message = messages.pool[number]
+    message = messages.pool[message_number]
     message.coming -= packets
     message.lost += packets
     if message.coming == 0:
-        free(messages, number)
+        free_record(messages, message_number)
 
 
 @inner
-def append_message(messages: Messages, backlog: Backlog, number: int) -> None:
+def append_message(messages: Messages, backlog: Backlog, message_number: int) -> None:
     """Insert a message into the list of a queue, in the order of cycles of generation, after equal ones."""
     pool = messages.pool
-    born = pool[number].born
+    born = pool[message_number].born
     if backlog.first == NONE:
-        backlog.first = backlog.last = number
+        backlog.first = backlog.last = message_number
     elif pool[backlog.last].born <= born:
-        pool[backlog.last].next = number
-        backlog.last = number
+        pool[backlog.last].next = message_number
+        backlog.last = message_number
     elif born < pool[backlog.first].born:
-        pool[number].next = backlog.first
-        backlog.first = number
+        pool[message_number].next = backlog.first
+        backlog.first = message_number
     else:
         before = int(backlog.first)
         while pool[pool[before].next].born <= born:
             before = int(pool[before].next)
-        pool[number].next = pool[before].next
-        pool[before].next = number
+        pool[message_number].next = pool[before].next
+        pool[before].next = message_number
 
 
 @inner

@@ -58,14 +58,14 @@ class Senders(NamedTuple):
     first: NDArray[np.int64]
 
 
-def levels_of(sources: Sources) -> list[int]:
+def possible_sls(sources: Sources) -> list[int]:
     """Return the SLs that packets may have, in order."""
     levels = {*sources.setting[:, CLASS_SL].tolist(), *sources.trace[:, WITH_SL].tolist(), *sources.path_sl.flat}
     return sorted(int(level) for level in levels if level != PATH_SL)
 
 
-def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) -> Senders:
-    """Return the senders before cycle ``end`` on an SL, or on path SLs for ``PATH_SL``.
+def senders_of(sources: Sources, sl: int, end_cycle: int, *, replies: bool = False) -> Senders:
+    """Return the senders before cycle ``end_cycle`` on an SL, or on path SLs for ``PATH_SL``.
 
     All pairs possible with any seed and load are included, because one check covers all runs of a study.
 
@@ -75,11 +75,11 @@ def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) ->
         Include replies from every receiver to its senders, such as CNPs.
     """
     nics = sources.due.shape[0]
-    found = _Found(nics)
+    found = _SendersSoFar(nics)
     for number in np.flatnonzero(sources.setting[:, CLASS_SL] == sl).tolist():
-        _add_queue(found, sources, number, end)
+        _add_queue(found, sources, number, end_cycle)
     if replies:
-        found.named += _replies(nics, found)
+        found.named += _reply_pairs(nics, found)
     pairs = np.unique(np.concatenate(found.named))
     return Senders(
         found.to_all,
@@ -92,7 +92,7 @@ def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) ->
     )
 
 
-class _Found:
+class _SendersSoFar:
     """Senders of the queues so far, with the meanings of ``Senders``, and ``hot`` of shape (senders, hot hosts)."""
 
     def __init__(self, nics: int) -> None:
@@ -102,74 +102,74 @@ class _Found:
         self.named = [np.zeros(0, np.int64)]
 
 
-def _add_queue(found: _Found, sources: Sources, number: int, end: int) -> None:
-    """Add the senders of a queue before cycle ``end``."""
-    nics = len(found.to_all)
+def _add_queue(senders: _SendersSoFar, sources: Sources, queue: int, end_cycle: int) -> None:
+    """Add the senders of a queue before cycle ``end_cycle``."""
+    nics = len(senders.to_all)
     every_nic = np.arange(nics)
-    setting, sends = sources.setting[number], sources.sends[:, number]
+    setting, sends = sources.setting[queue], sources.sends[:, queue]
     kind, has_own = setting[KIND], setting[HOT] < CERTAIN
     if kind == FROM_TRACE:
-        first, past = sources.place[number].T
+        first, past = sources.place[queue].T
         rows, source = sources.trace[first[0] : past[-1]], np.repeat(every_nic, past - first)
-        found.named.append((rows[:, TO] * nics + source)[rows[:, AT] < end])
+        senders.named.append((rows[:, TO] * nics + source)[rows[:, AT] < end_cycle])
         return
     if kind == BY_CONNECTION:
-        first, past = sources.place[number].T
+        first, past = sources.place[queue].T
         numbers = sources.connections.heap["number"][first[0] : past[-1]]
-        found.named.append(sources.connections.each["target"][numbers] * nics + np.repeat(every_nic, past - first))
+        senders.named.append(sources.connections.each["target"][numbers] * nics + np.repeat(every_nic, past - first))
         return
     if kind == OF_REPLIES:
-        asked = _Found(nics)
-        _add_queue(asked, sources, int(setting[ASKS]) - 1, end)
-        found.named += _replies(nics, asked)
+        asked = _SendersSoFar(nics)
+        _add_queue(asked, sources, int(setting[ASKS]) - 1, end_cycle)
+        senders.named += _reply_pairs(nics, asked)
         if (asked.to_all | asked.to_others).all():
-            found.to_all |= asked.to_all.any()
-            found.to_others[:] = True
+            senders.to_all |= asked.to_all.any()
+            senders.to_others[:] = True
         return
     if has_own and kind == UNIFORM:
-        found.to_all |= sends
+        senders.to_all |= sends
     elif has_own and kind in {TO_OTHERS, CONNECTED}:
-        found.to_others |= sends
+        senders.to_others |= sends
     elif has_own and kind == BY_TABLE:
-        found.tables.append(np.where(sends, sources.target[number], -1))
+        senders.tables.append(np.where(sends, sources.target[queue], -1))
     elif has_own:
-        ends = sources.pairs[number]
+        ends = sources.pairs[queue]
         source = np.repeat(every_nic, np.diff(ends))
-        found.named.append((sources.weighed[ends[0] : ends[-1], 0] * nics + source)[sends[source]])
+        senders.named.append((sources.weighed[ends[0] : ends[-1], 0] * nics + source)[sends[source]])
     if setting[HOT]:
-        found.hot.append((sends, np.isin(every_nic, sources.hot[number, : setting[HOTS]])))
+        senders.hot.append((sends, np.isin(every_nic, sources.hot[queue, : setting[HOTS]])))
 
 
-def _replies(nics: int, found: _Found) -> list[NDArray[np.int64]]:
+def _reply_pairs(nics: int, senders: _SendersSoFar) -> list[NDArray[np.int64]]:
     """Return the pairs of all replies, unless every NIC sends to all others.
 
     Pairs of a NIC with itself may be included.
     """
     every_nic = np.arange(nics)
-    widely, pairs = np.flatnonzero(found.to_all | found.to_others), np.concatenate(found.named)
+    widely, pairs = np.flatnonzero(senders.to_all | senders.to_others), np.concatenate(senders.named)
     made = [pairs % nics * nics + pairs // nics]
     if len(widely) < nics:
         made.append((widely[:, np.newaxis] * nics + every_nic).ravel())
-    for table in found.tables:
+    for table in senders.tables:
         sends = np.flatnonzero(table >= 0)
         made.append(sends * nics + table[sends])
-    for asks, hosts in found.hot:
+    for asks, hosts in senders.hot:
         made.append((np.flatnonzero(asks)[:, np.newaxis] * nics + np.flatnonzero(hosts)).ravel())
     return made
 
 
 @inner
-def mark_senders(senders: Senders, to: int, sends: NDArray[np.bool_]) -> None:
+def mark_senders(senders: Senders, destination: int, sends: NDArray[np.bool_]) -> None:
     """Set ``sends`` to whether each NIC sends to a destination."""
     nics = len(sends)
     for source in range(nics):
-        sends[source] = senders.to_all[source] or (senders.to_others[source] and source != to)
+        sends[source] = senders.to_all[source] or (senders.to_others[source] and source != destination)
     for table in range(len(senders.tables)):
         for source in range(nics):
-            sends[source] |= senders.tables[table, source] == to
+            sends[source] |= senders.tables[table, source] == destination
     for group in range(len(senders.hot)):
-        if senders.hot[group, to]:
+        if senders.hot[group, destination]:
             for source in range(nics):
                 sends[source] |= senders.asks[group, source]
-    for place in range(senders.first[to], senders.first[to + 1]):
-        sends[senders.pairs[place] - to * nics] = True
+    for place in range(senders.first[destination], senders.first[destination + 1]):
+        sends[senders.pairs[place] - destination * nics] = True

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from vlane.errors import InputError
 from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.kernel import kernel
-from vlane.golden.engine.random_bits import seeded_each
+from vlane.golden.engine.random_bits import seeded_rngs
 from vlane.golden.traffic.classes import (
     NEVER,
     PairWeights,
     TrafficClass,
     course_table,
-    drawn_connections,
-    paces_of,
+    distinct_paces,
     pair_table,
+    random_derangement,
     senders_of,
 )
 from vlane.golden.traffic.connections import new_connections
-from vlane.golden.traffic.distributions import WHOLE, stacked
+from vlane.golden.traffic.distributions import WHOLE, stack_ranges
 from vlane.golden.traffic.messages import NONE, Backlog
 from vlane.golden.traffic.sources import (
     ASKS,
@@ -59,7 +59,7 @@ from vlane.golden.traffic.sources import (
     WINDOWS,
     WINDOWS_END,
     Sources,
-    begin,
+    draw_first_packet,
 )
 from vlane.study.cbr_list import CbrList
 
@@ -125,10 +125,10 @@ def new_sources(
         ends = np.searchsorted(rows[:, 3] * nics + rows[:, 1], int(sl) * nics + np.arange(nics + 1))
         place[number, :, 0], place[number, :, 1] = ends[:-1], ends[1:]
     place[own + len(levels) : own + len(levels) + len(sls)] = heaps
-    chances, pace = paces_of(classes, nics, flit_bytes)
+    chances, pace = distinct_paces(classes, nics, flit_bytes)
     pairs, weighed = pair_table(classes, nics)
     tables = [table for each in classes for table in (each.sizes, each.on, each.off)]
-    ranges, places = stacked(tables)
+    ranges, places = stack_ranges(tables)
     course, courses = course_table(classes)
     windows = np.array([window for each in classes for window in each.active], np.int64)
     ends = np.cumsum([len(each.active) for each in classes])
@@ -179,8 +179,8 @@ def new_sources(
     sources.setting[:, [COURSE, COURSE_END]] = courses
     sources.setting[:, WINDOWS], sources.setting[:, WINDOWS_END] = np.append(0, ends[:-1]), ends
     _set_replies(sources, answered, classes)
-    sources.bits[:, :, 0] = seeded_each(seed, np.arange(nics)[:, None], np.arange(count))
-    _begin(sources, np.array([chance > 0 for chance, _ in chances], np.bool_))
+    sources.bits[:, :, 0] = seeded_rngs(seed, np.arange(nics)[:, None], np.arange(count))
+    _draw_first_packets(sources, np.array([chance > 0 for chance, _ in chances], np.bool_))
     for number in range(own, own + len(levels)):
         sources.setting[number, KIND] = FROM_TRACE
         has = place[number, :, 0] < place[number, :, 1]
@@ -193,33 +193,33 @@ def new_sources(
     return sources
 
 
-def _set_class(sources: Sources, number: int, each: TrafficClass, seed: int) -> None:
+def _set_class(sources: Sources, queue: int, traffic_class: TrafficClass, seed: int) -> None:
     kinds = {"uniform": UNIFORM, "others": TO_OTHERS, "connections": CONNECTED}
     nics = len(sources.due)
-    if isinstance(each.pattern, str):
-        kind = kinds[each.pattern]
-    elif isinstance(each.pattern, PairWeights):
+    if isinstance(traffic_class.pattern, str):
+        kind = kinds[traffic_class.pattern]
+    elif isinstance(traffic_class.pattern, PairWeights):
         kind = BY_WEIGHT
     else:
         kind = BY_TABLE
-        sources.target[number] = each.pattern
+        sources.target[queue] = traffic_class.pattern
     if kind == CONNECTED:
-        sources.target[number] = drawn_connections(nics, seed, number)
-    sources.sends[:, number] = senders_of(each, nics)
-    hot = int(each.hot_share * CERTAIN) if each.hot_hosts else 0
-    sources.hot[number, : len(each.hot_hosts)] = each.hot_hosts
-    sources.setting[number, : TO_ONE + 1] = (
-        len(each.hot_hosts),
+        sources.target[queue] = random_derangement(nics, seed, queue)
+    sources.sends[:, queue] = senders_of(traffic_class, nics)
+    hot = int(traffic_class.hot_share * CERTAIN) if traffic_class.hot_hosts else 0
+    sources.hot[queue, : len(traffic_class.hot_hosts)] = traffic_class.hot_hosts
+    sources.setting[queue, : TO_ONE + 1] = (
+        len(traffic_class.hot_hosts),
         kind,
-        each.sl,
-        each.least_bytes,
-        each.most_bytes,
-        each.burst,
+        traffic_class.sl,
+        traffic_class.least_bytes,
+        traffic_class.most_bytes,
+        traffic_class.burst,
         hot,
-        each.burst_to_one,
+        traffic_class.burst_to_one,
     )
-    sources.setting[number, IN_MESSAGES] = each.mtu > 0
-    sources.setting[number, ON_SHARE] = int(CERTAIN / each.burstiness)
+    sources.setting[queue, IN_MESSAGES] = traffic_class.mtu > 0
+    sources.setting[queue, ON_SHARE] = int(CERTAIN / traffic_class.burstiness)
 
 
 def _set_replies(sources: Sources, answered: Sequence[int], classes: Sequence[TrafficClass]) -> None:
@@ -249,9 +249,9 @@ def _set_pace(sources: Sources, row: int, chance: float, *, is_regular: bool) ->
 
 
 @kernel
-def _begin(sources: Sources, sends: NDArray[np.bool_]) -> None:
+def _draw_first_packets(sources: Sources, sends: NDArray[np.bool_]) -> None:
     """Draw the first packet of each queue whose pace sends."""
     for nic in range(sources.due.shape[0]):
         for number in range(sources.due.shape[1]):
             if sends[sources.pace[nic, number]]:
-                begin(sources, nic, number)
+                draw_first_packet(sources, nic, number)

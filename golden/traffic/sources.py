@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.pool import free
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.pool import free_record
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.golden.traffic.classes import NEVER, PATH_SL
-from vlane.golden.traffic.connections import Connections, due_next, put_off
+from vlane.golden.traffic.connections import Connections, advance_to_next_packet, next_due_connection
 from vlane.golden.traffic.distributions import draw_number
 from vlane.golden.traffic.messages import (
     NO_STREAM,
@@ -25,12 +25,12 @@ from vlane.golden.traffic.messages import (
     Backlog,
     Messages,
     append_message,
-    lose,
+    count_lost_packets,
     new_message,
-    next_part,
-    packets_of,
+    packet_count_of,
     pop_message,
     stream_of,
+    take_packet_payload,
 )
 
 TABLE = 1024
@@ -156,15 +156,15 @@ class Sources(NamedTuple):
 
 
 @inner
-def gap(sources: Sources, nic: int, number: int) -> int:
+def draw_gap(sources: Sources, nic: int, queue: int) -> int:
     """Draw the number of cycles to the next packet, at least 1.
 
     The distribution is geometric. Draws use a table, so results are equal on all machines.
     """
-    pace = sources.pace[nic, number]
+    pace = sources.pace[nic, queue]
     table, gap = sources.patience[pace], 1
     while True:
-        drawn = draw(sources.bits[nic, number])
+        drawn = draw_bits(sources.bits[nic, queue])
         if drawn >= table[0]:
             return gap
         if drawn < table[TABLE - 1]:
@@ -182,71 +182,71 @@ def gap(sources: Sources, nic: int, number: int) -> int:
 
 
 @inner
-def advance(sources: Sources, messages: Messages, nic: int, number: int) -> None:
+def advance_class(sources: Sources, messages: Messages, nic: int, queue: int) -> None:
     """Advance a class to its next packet and update ``due``."""
-    setting = sources.setting[number]
+    setting = sources.setting[queue]
     if setting[KIND] == FROM_TRACE:
-        place = sources.place[number, nic]
+        place = sources.place[queue, nic]
         place[0] += 1
-        sources.due[nic, number] = sources.trace[place[0], AT] if place[0] < place[1] else NEVER
+        sources.due[nic, queue] = sources.trace[place[0], AT] if place[0] < place[1] else NEVER
     elif setting[KIND] == BY_CONNECTION:
-        place = sources.place[number, nic]
-        sources.due[nic, number] = put_off(sources.connections, place[0], place[1])
+        place = sources.place[queue, nic]
+        sources.due[nic, queue] = advance_to_next_packet(sources.connections, place[0], place[1])
     else:
-        sources.left[nic, number] -= 1
-        if sources.left[nic, number] == 0:
-            sources.left[nic, number] = setting[BURST]
+        sources.left[nic, queue] -= 1
+        if sources.left[nic, queue] == 0:
+            sources.left[nic, queue] = setting[BURST]
             if setting[IN_MESSAGES] != 0:
-                sources.backlog[nic, number].sending = NONE
+                sources.backlog[nic, queue].sending = NONE
             if setting[BY_EVENTS] != 0:
-                _find_due(sources, messages, nic, number)
+                _find_due(sources, messages, nic, queue)
             else:
-                sources.due[nic, number] = _next_arrival(sources, nic, number)
+                sources.due[nic, queue] = _next_arrival(sources, nic, queue)
             if setting[WINDOWS_END] - setting[WINDOWS] > 1:
-                _find_window(sources, nic, number)
+                _find_window(sources, nic, queue)
     _find_earliest(sources, nic)
 
 
 @inner
-def _next_arrival(sources: Sources, nic: int, number: int) -> int:
+def _next_arrival(sources: Sources, nic: int, queue: int) -> int:
     """Return the cycle of the packet after that of cycle ``due``."""
-    setting, due = sources.setting[number], int(sources.due[nic, number])
+    setting, due = sources.setting[queue], int(sources.due[nic, queue])
     if setting[COURSE] < setting[COURSE_END]:
-        return _follow_course(sources, nic, number, due)
-    period = sources.period[sources.pace[nic, number]]
+        return _follow_course(sources, nic, queue, due)
+    period = sources.period[sources.pace[nic, queue]]
     if period == 0:
-        steps = gap(sources, nic, number)
+        steps = draw_gap(sources, nic, queue)
     else:
-        exact = sources.fraction[nic, number] + period
+        exact = sources.fraction[nic, queue] + period
         steps = exact >> 32
-        sources.fraction[nic, number] = exact & 0xFFFF_FFFF
+        sources.fraction[nic, queue] = exact & 0xFFFF_FFFF
     if setting[ON] < setting[ON_END]:
-        return _skip_pauses(sources, nic, number, due, steps)
+        return _skip_pauses(sources, nic, queue, due, steps)
     return due + steps
 
 
 @inner
-def _skip_pauses(sources: Sources, nic: int, number: int, cycle: int, steps: int) -> int:
+def _skip_pauses(sources: Sources, nic: int, queue: int, cycle: int, steps: int) -> int:
     """Return the cycle ``steps`` cycles of bursts after a cycle. Pauses between bursts are not counted."""
-    setting, bits = sources.setting[number], sources.bits[nic, number]
-    left = sources.on_left[nic, number]
+    setting, bits = sources.setting[queue], sources.bits[nic, queue]
+    left = sources.on_left[nic, queue]
     while steps > left:
         steps -= left
         cycle += left + draw_number(sources.ranges, setting[OFF], setting[OFF_END], bits)
         left = draw_number(sources.ranges, setting[ON], setting[ON_END], bits)
-    sources.on_left[nic, number] = left - steps
+    sources.on_left[nic, queue] = left - steps
     return cycle + steps
 
 
 @inner
-def _follow_course(sources: Sources, nic: int, number: int, cycle: int) -> int:
+def _follow_course(sources: Sources, nic: int, queue: int, cycle: int) -> int:
     """Return the next cycle of generation after a cycle, for a load that changes with time, or ``NEVER``.
 
     Packets are drawn for the largest load, and each is generated with the probability of its cycle.
     """
-    setting, bits, course = sources.setting[number], sources.bits[nic, number], sources.course
+    setting, bits, course = sources.setting[queue], sources.bits[nic, queue], sources.course
     while True:
-        cycle += gap(sources, nic, number)
+        cycle += draw_gap(sources, nic, queue)
         low, high = setting[COURSE], setting[COURSE_END]
         while high - low > 1:
             middle = (low + high) // 2
@@ -254,7 +254,7 @@ def _follow_course(sources: Sources, nic: int, number: int, cycle: int) -> int:
                 low = middle
             else:
                 high = middle
-        if below(bits, CERTAIN) < course[low, 1]:
+        if draw_below(bits, CERTAIN) < course[low, 1]:
             return cycle
         if course[low, 1] == 0:
             while low < setting[COURSE_END] and course[low, 1] == 0:
@@ -265,67 +265,67 @@ def _follow_course(sources: Sources, nic: int, number: int, cycle: int) -> int:
 
 
 @inner
-def is_over(sources: Sources, nic: int, number: int, cycle: int) -> bool:
+def window_has_ended(sources: Sources, nic: int, queue: int, cycle: int) -> bool:
     """Return whether the present window of a class has ended by a cycle."""
-    return cycle >= sources.active[number, 1] and cycle >= sources.windows[sources.window[nic, number], 1]
+    return cycle >= sources.active[queue, 1] and cycle >= sources.windows[sources.window[nic, queue], 1]
 
 
 @inner
-def _find_window(sources: Sources, nic: int, number: int) -> None:
+def _find_window(sources: Sources, nic: int, queue: int) -> None:
     """Move a class to a later window if its next packet is due after the present one."""
-    last = sources.setting[number, WINDOWS_END] - 1
-    while sources.window[nic, number] < last and is_over(sources, nic, number, sources.due[nic, number]):
-        sources.window[nic, number] += 1
-        _begin_window(sources, nic, number)
+    last = sources.setting[queue, WINDOWS_END] - 1
+    while sources.window[nic, queue] < last and window_has_ended(sources, nic, queue, sources.due[nic, queue]):
+        sources.window[nic, queue] += 1
+        _begin_window(sources, nic, queue)
 
 
 @inner
-def _begin_window(sources: Sources, nic: int, number: int) -> None:
+def _begin_window(sources: Sources, nic: int, queue: int) -> None:
     """Draw the first packet of the present window, at a random phase for CBR."""
-    setting, bits = sources.setting[number], sources.bits[nic, number]
-    sources.left[nic, number] = setting[BURST]
-    before = int(sources.windows[sources.window[nic, number], 0]) - 1
+    setting, bits = sources.setting[queue], sources.bits[nic, queue]
+    sources.left[nic, queue] = setting[BURST]
+    before = int(sources.windows[sources.window[nic, queue], 0]) - 1
     if setting[WINDOW] != 0:
-        sources.backlog[nic, number].fresh = setting[WINDOW]
-        sources.due[nic, number] = before + 1
+        sources.backlog[nic, queue].fresh = setting[WINDOW]
+        sources.due[nic, queue] = before + 1
         return
     if setting[COURSE] < setting[COURSE_END]:
-        sources.due[nic, number] = _follow_course(sources, nic, number, before)
+        sources.due[nic, queue] = _follow_course(sources, nic, queue, before)
         return
-    period = sources.period[sources.pace[nic, number]]
-    steps = ((period >> 16) * below(bits, 1 << 16) >> 32) + 1 if period != 0 else gap(sources, nic, number)
+    period = sources.period[sources.pace[nic, queue]]
+    steps = ((period >> 16) * draw_below(bits, 1 << 16) >> 32) + 1 if period != 0 else draw_gap(sources, nic, queue)
     if setting[ON] < setting[ON_END]:
-        if below(bits, CERTAIN) >= setting[ON_SHARE]:
+        if draw_below(bits, CERTAIN) >= setting[ON_SHARE]:
             before += draw_number(sources.ranges, setting[OFF], setting[OFF_END], bits)
-        sources.on_left[nic, number] = draw_number(sources.ranges, setting[ON], setting[ON_END], bits)
-        sources.due[nic, number] = _skip_pauses(sources, nic, number, before, steps)
+        sources.on_left[nic, queue] = draw_number(sources.ranges, setting[ON], setting[ON_END], bits)
+        sources.due[nic, queue] = _skip_pauses(sources, nic, queue, before, steps)
     else:
-        sources.due[nic, number] = before + steps
+        sources.due[nic, queue] = before + steps
 
 
 @inner
-def begin(sources: Sources, nic: int, number: int) -> None:
+def draw_first_packet(sources: Sources, nic: int, queue: int) -> None:
     """Draw the first packet of a class."""
-    _begin_window(sources, nic, number)
-    _find_window(sources, nic, number)
+    _begin_window(sources, nic, queue)
+    _find_window(sources, nic, queue)
 
 
 @inner
-def end_class(sources: Sources, messages: Messages, nic: int, number: int) -> None:
+def end_class(sources: Sources, messages: Messages, nic: int, queue: int) -> None:
     """End the present window of a class at a NIC. The rest of a message is never sent."""
-    if sources.setting[number, IN_MESSAGES] != 0:
-        backlog = sources.backlog[nic, number]
+    if sources.setting[queue, IN_MESSAGES] != 0:
+        backlog = sources.backlog[nic, queue]
         if backlog.sending != NONE:
-            lose(messages, backlog.sending, sources.left[nic, number])
+            count_lost_packets(messages, backlog.sending, sources.left[nic, queue])
             backlog.sending = NONE
         while backlog.first != NONE:
-            free(messages, pop_message(messages, backlog))
+            free_record(messages, pop_message(messages, backlog))
         backlog.fresh = 0
-    if sources.window[nic, number] + 1 < sources.setting[number, WINDOWS_END]:
-        sources.window[nic, number] += 1
-        begin(sources, nic, number)
+    if sources.window[nic, queue] + 1 < sources.setting[queue, WINDOWS_END]:
+        sources.window[nic, queue] += 1
+        draw_first_packet(sources, nic, queue)
     else:
-        sources.due[nic, number] = NEVER
+        sources.due[nic, queue] = NEVER
     _find_earliest(sources, nic)
 
 
@@ -338,10 +338,10 @@ def _find_earliest(sources: Sources, nic: int) -> None:
 
 
 @inner
-def _weighed(sources: Sources, nic: int, number: int) -> int:
+def _draw_weighted_destination(sources: Sources, nic: int, queue: int) -> int:
     """Draw a destination by the weights of a NIC's pairs."""
-    low, high = sources.pairs[number, nic], sources.pairs[number, nic + 1] - 1
-    drawn = draw(sources.bits[nic, number])
+    low, high = sources.pairs[queue, nic], sources.pairs[queue, nic + 1] - 1
+    drawn = draw_bits(sources.bits[nic, queue])
     while low < high:
         middle = (low + high) // 2
         if drawn < sources.weighed[middle, 1]:
@@ -352,80 +352,80 @@ def _weighed(sources: Sources, nic: int, number: int) -> int:
 
 
 @inner
-def _destination(sources: Sources, nic: int, number: int) -> int:
+def _draw_destination(sources: Sources, nic: int, queue: int) -> int:
     """Draw the destination of a packet.
 
     With one destination per burst, only the first packet of a burst draws.
     """
-    setting, bits = sources.setting[number], sources.bits[nic, number]
-    if setting[TO_ONE] != 0 and sources.left[nic, number] != setting[BURST]:
-        return int(sources.held[nic, number])
-    if setting[HOT] != 0 and below(bits, CERTAIN) < setting[HOT]:
-        to = sources.hot[number, below(bits, setting[HOTS])]
+    setting, bits = sources.setting[queue], sources.bits[nic, queue]
+    if setting[TO_ONE] != 0 and sources.left[nic, queue] != setting[BURST]:
+        return int(sources.held[nic, queue])
+    if setting[HOT] != 0 and draw_below(bits, CERTAIN) < setting[HOT]:
+        to = sources.hot[queue, draw_below(bits, setting[HOTS])]
     elif setting[KIND] == UNIFORM:
-        to = below(bits, sources.due.shape[0])
+        to = draw_below(bits, sources.due.shape[0])
     elif setting[KIND] == TO_OTHERS:
-        to = below(bits, sources.due.shape[0] - 1)
+        to = draw_below(bits, sources.due.shape[0] - 1)
         to += to >= nic
     elif setting[KIND] == BY_WEIGHT:
-        to = _weighed(sources, nic, number)
+        to = _draw_weighted_destination(sources, nic, queue)
     else:
-        to = sources.target[number, nic]
-    sources.held[nic, number] = to
+        to = sources.target[queue, nic]
+    sources.held[nic, queue] = to
     return int(to)
 
 
 @inner
-def draw_size(sources: Sources, nic: int, number: int) -> int:
+def draw_size(sources: Sources, nic: int, queue: int) -> int:
     """Draw the size of a packet or message from the distribution of its class."""
-    setting, bits = sources.setting[number], sources.bits[nic, number]
+    setting, bits = sources.setting[queue], sources.bits[nic, queue]
     if setting[SIZES] < setting[SIZES_END]:
         return draw_number(sources.ranges, setting[SIZES], setting[SIZES_END], bits)
     size = int(setting[LEAST])
     if setting[MOST] > size:
-        size += below(bits, setting[MOST] - size + 1)
+        size += draw_below(bits, setting[MOST] - size + 1)
     return size
 
 
 @inner
-def _sending(sources: Sources, messages: Messages, nic: int, number: int) -> int:
+def _message_in_progress(sources: Sources, messages: Messages, nic: int, queue: int) -> int:
     """Return the message whose packets a class sends. A new message draws destination and size."""
-    backlog = sources.backlog[nic, number]
+    backlog = sources.backlog[nic, queue]
     if backlog.sending == NONE:
-        if sources.setting[number, BY_EVENTS] != 0 and backlog.fresh == 0:
+        if sources.setting[queue, BY_EVENTS] != 0 and backlog.fresh == 0:
             message = pop_message(messages, backlog)
         else:
-            message = draw_message(sources, messages, nic, number, int(sources.due[nic, number]))
+            message = draw_message(sources, messages, nic, queue, int(sources.due[nic, queue]))
             backlog.fresh = max(0, backlog.fresh - 1)
         backlog.sending = message
-        sources.left[nic, number] = packets_of(messages.pool[message].bytes, sources.mtu)
+        sources.left[nic, queue] = packet_count_of(messages.pool[message].bytes, sources.mtu)
     return int(backlog.sending)
 
 
 @inner
-def draw_message(sources: Sources, messages: Messages, nic: int, number: int, born: int) -> int:
+def draw_message(sources: Sources, messages: Messages, nic: int, queue: int, born: int) -> int:
     """Generate a message of a class with a drawn destination and size, and return its number."""
-    to = _destination(sources, nic, number)
-    return new_message(messages, nic, to, number, draw_size(sources, nic, number), sources.mtu, born)
+    to = _draw_destination(sources, nic, queue)
+    return new_message(messages, nic, to, queue, draw_size(sources, nic, queue), sources.mtu, born)
 
 
 @inner
-def think(sources: Sources, nic: int, number: int) -> int:
+def think_cycles(sources: Sources, nic: int, queue: int) -> int:
     """Return the cycles from the delivery of a reply to the next request of a window."""
-    cycles = int(sources.setting[number, THINK])
-    return cycles if cycles >= 0 else gap(sources, nic, number) - 1
+    cycles = int(sources.setting[queue, THINK])
+    return cycles if cycles >= 0 else draw_gap(sources, nic, queue) - 1
 
 
 @inner
-def _find_due(sources: Sources, messages: Messages, nic: int, number: int) -> None:
+def _find_due(sources: Sources, messages: Messages, nic: int, queue: int) -> None:
     """Set ``due`` of a queue between two messages to the generation of the next one, or ``NEVER``."""
-    backlog = sources.backlog[nic, number]
+    backlog = sources.backlog[nic, queue]
     if backlog.fresh == 0:
-        sources.due[nic, number] = messages.pool[backlog.first].born if backlog.first != NONE else NEVER
+        sources.due[nic, queue] = messages.pool[backlog.first].born if backlog.first != NONE else NEVER
 
 
 @inner
-def enqueue(sources: Sources, messages: Messages, message: int) -> None:
+def enqueue_message(sources: Sources, messages: Messages, message: int) -> None:
     """Append a message, generated in a later cycle, to the queue of its source."""
     nic, number = int(messages.pool[message].source), int(messages.pool[message].queue)
     append_message(messages, sources.backlog[nic, number], message)
@@ -435,32 +435,32 @@ def enqueue(sources: Sources, messages: Messages, message: int) -> None:
 
 
 @inner
-def draw_packet(sources: Sources, messages: Messages, nic: int, number: int) -> tuple[int, int, int, int, int, int]:
+def draw_packet(sources: Sources, messages: Messages, nic: int, queue: int) -> tuple[int, int, int, int, int, int]:
     """Draw the packet that a class has due and return (destination NIC, DLID, SL, bytes, flits, stream).
 
     Call it once per packet, because it advances the random sequence.
     """
-    setting, bits = sources.setting[number], sources.bits[nic, number]
-    row, stream = sources.place[number, nic, 0], NO_STREAM
+    setting, bits = sources.setting[queue], sources.bits[nic, queue]
+    row, stream = sources.place[queue, nic, 0], NO_STREAM
     if setting[KIND] == FROM_TRACE:
         to, size = sources.trace[row, TO], sources.trace[row, SIZE]
     elif setting[KIND] == BY_CONNECTION:
-        stream = due_next(sources.connections, row)
+        stream = next_due_connection(sources.connections, row)
         connection_state = sources.connections.each[stream]
         to, size = int(connection_state.target), int(connection_state.bytes)
     elif setting[IN_MESSAGES] != 0:
-        message = _sending(sources, messages, nic, number)
+        message = _message_in_progress(sources, messages, nic, queue)
         to, size, stream = (
             int(messages.pool[message].target),
-            next_part(messages, message, sources.mtu),
+            take_packet_payload(messages, message, sources.mtu),
             stream_of(message),
         )
     else:
-        to = _destination(sources, nic, number)
-        size = draw_size(sources, nic, number)
+        to = _draw_destination(sources, nic, queue)
+        size = draw_size(sources, nic, queue)
     dlid = sources.lids[to, 0]
     if sources.lids[to, 1] > 1:
-        dlid += below(bits, sources.lids[to, 1])
+        dlid += draw_below(bits, sources.lids[to, 1])
     sl = setting[CLASS_SL] if setting[KIND] != FROM_TRACE else sources.trace[row, WITH_SL]
     if sl == PATH_SL:
         sl = int(sources.path_sl[nic, to])

@@ -17,7 +17,7 @@ from vlane.extras import require_extra
 from vlane.golden.compiler.build import RUNTIME
 from vlane.golden.compiler.program import Program
 from vlane.golden.compiler.types import INT, type_of
-from vlane.golden.oracle.image import laid_out
+from vlane.golden.oracle.image import lay_out
 from vlane.golden.oracle.native import PlacedState
 from vlane.paths import cache_dir
 from vlane.schedulers.registry import SCHEDULERS
@@ -76,7 +76,7 @@ def compile_module() -> Module:
 def program_text() -> tuple[str, dict[str, tuple[int, str, int]]]:
     """Return the C++ program of the page, and the places of its arrays."""
     memory, states = new_memory(), {name: new_state(name) for name in SCHEDULERS}
-    (memory, *placed), block = laid_out((memory, *states.values()))
+    (memory, *placed), block = lay_out((memory, *states.values()))
     words = block.view(np.uint64)
     program = Program()
     code = [_memory_text(words)]

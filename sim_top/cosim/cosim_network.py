@@ -25,7 +25,7 @@ from vlane.sim_top.study.congestion_counts import congestion_of
 from vlane.sim_top.study.simulate import StuckError
 from vlane.tb.machinery.native.model import CompiledModel, compile_model
 from vlane.tb.networks.hardware import BAD_FLITS, DROPPED, MARKS
-from vlane.tb.networks.network import run_mixed
+from vlane.tb.networks.network import run_with_hardware
 
 _POOL = 1 << 14
 _IDLE_ROWS = 1 << 14
@@ -189,7 +189,7 @@ def _run_native(
         hardware = hardware._replace(step=first.step[0], device=addresses)
 
         def run_on(net: Network, packets: Packets, end: int) -> int:
-            return run_mixed(net, packets, hardware, end)
+            return run_with_hardware(net, packets, hardware, end)
 
         packets = new_packets(_POOL)
         run_on(net, packets, 0)

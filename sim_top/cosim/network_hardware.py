@@ -40,7 +40,7 @@ from vlane.tables.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.tb.machinery.native.packing import put_writes
 from vlane.tb.machinery.native.rows import Port, Words, row_layout, row_words
 from vlane.tb.machinery.native.stimulus import Layout
-from vlane.tb.networks.hardware import WORDS, WORDS_WITH_BTH, Hardware, new_hardware, show_write
+from vlane.tb.networks.hardware import WORDS, WORDS_WITH_BTH, Hardware, new_hardware, store_table_write
 from vlane.tb.switches.stimulus_switch import switch_elements
 from vlane.units import BLOCK_BYTES
 
@@ -259,7 +259,7 @@ def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int
     for number, switch in enumerate(switches):
         written = _table_writes(world, switch)
         for cycle in sorted({*written, *(each + 1 for each in written)}):
-            row = partial(show_write, inputs, written.get(cycle, {}), hardware.writes, number)
+            row = partial(store_table_write, inputs, written.get(cycle, {}), hardware.writes, number)
             found.append(Change(cycle, row))
     return in_order(found)
 

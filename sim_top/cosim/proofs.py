@@ -62,12 +62,12 @@ def prove_block(
     for instance in instances:
         name = f"{block.name}-{instance.name}"
         made = instance.make(block.make)
-        proof = prove(made, name, timeout_seconds=timeout_seconds, fresh=fresh, solver=solver)
+        proof = prove(made, name, timeout_seconds=timeout_seconds, ignore_cache=fresh, solver=solver)
         new = [each for each in proof.properties if each not in seen] if covers else []
         seen.update(new)
         found: tuple[Cover, ...] = ()
         if new:
-            found = cover(instance.make(block.make), name, new, timeout_seconds=timeout_seconds, fresh=fresh)
+            found = cover(instance.make(block.make), name, new, timeout_seconds=timeout_seconds, ignore_cache=fresh)
         yield ProvenInstance(instance, proof, found)
 
 
@@ -76,4 +76,4 @@ def prove_block_netlist(
 ) -> Proof:
     """Prove that the synthesised netlist of an instance is equivalent to its RTL."""
     component = block.make(parameters)
-    return prove_netlist(component, block.name, netlist, timeout_seconds=timeout_seconds, fresh=fresh)
+    return prove_netlist(component, block.name, netlist, timeout_seconds=timeout_seconds, ignore_cache=fresh)

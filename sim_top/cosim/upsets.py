@@ -93,7 +93,7 @@ def upsets(block: Block, parameters: Mapping[str, Any], *, count: int, seed: int
     RuntimeError
         If the model differs from golden without an upset.
     """
-    model, bits, state_bits = upset_model(block.make(parameters), block.name, most=_MOST_BITS, seed=seed)
+    model, bits, state_bits = upset_model(block.make(parameters), block.name, maximum=_MOST_BITS, seed=seed)
     traces = [_trace(block, parameters, model, seed + number) for number in range(_TRACES)]
     if any(not np.array_equal(_from_start(model, rows), expected) for rows, expected in traces):
         raise RuntimeError("the design differs from golden without an upset: upsets cannot be judged")

@@ -307,7 +307,7 @@ class Design:
         closed : bool
             Whether to support closed-loop requesters.
         """
-        wrapper = wrapper_text(ports, traced=traced, foreign=(_CLASS, self.members), closed=closed)
+        wrapper = wrapper_text(ports, traced=traced, foreign=(_CLASS, self.members), closed_loop=closed)
         clock = f"top->{self.members[clock].name}"
         wrapper = re.sub(r"top->clk = ([01]);", lambda level: f"{clock} = {int(level[1]) ^ falling};", wrapper)
         start = "top.reset(new"

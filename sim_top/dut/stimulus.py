@@ -20,7 +20,7 @@ from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Stimulus, cut
 from vlane.tb.machinery.recordings.power_on import power_on_writes
 from vlane.tb.schedulers.stimulus_egress import EgressStimulus
-from vlane.tb.schedulers.traffic import CERTAIN, Phase, new_statistics, varied
+from vlane.tb.schedulers.traffic import CERTAIN, Phase, new_statistics, varied_phases
 
 _EMPTY = 62
 """Exponent of the packet probability, 2**-62 per cycle, of a lane that stays empty."""
@@ -97,7 +97,7 @@ def _stimulus(
     if block.name != IB_ARBITER:
         return block.qualify(parameters, cycles=cycles, seed=seed, writes=writes, **places)
     each = max(64, 2 * len(writes), cycles // 8)
-    phases = cut(varied([0], each), cycles)
+    phases = cut(varied_phases([0], each), cycles)
     planned: Stimulus = scheduler_module(block.name).planned(
         parameters, [tables.sections[block.name]], phases, seed=seed, **places
     )

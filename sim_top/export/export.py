@@ -29,7 +29,7 @@ from vlane.sim_top.systemverilog.writer import written
 from vlane.tb.machinery.native.model import component_ports
 from vlane.tb.machinery.native.parts import note_use
 from vlane.tb.machinery.native.rows import Port, row_layout
-from vlane.tb.machinery.recordings.bus_recording import record_registered
+from vlane.tb.machinery.recordings.bus_recording import record_register_block
 from vlane.tb.machinery.recordings.recording import Recording, record
 
 _MOST_CYCLES = 1 << 20
@@ -138,7 +138,9 @@ def export_block(
         recording = (
             record(block.name, parameters, ports, block.qualify, cycles=bench_cycles, seed=seed)
             if registers is None
-            else record_registered(registers, parameters, component_ports(inner), ports, cycles=bench_cycles, seed=seed)
+            else record_register_block(
+                registers, parameters, component_ports(inner), ports, cycles=bench_cycles, seed=seed
+            )
         )
         _check_size(recording)
         files |= testbench_files(name, recording, options)

@@ -14,7 +14,7 @@ import numpy as np
 
 from vlane.errors import InputError, unknown_word
 from vlane.golden.oracle.by_name import ORACLES
-from vlane.golden.oracle.image import laid_out
+from vlane.golden.oracle.image import lay_out
 from vlane.golden.oracle.ports import Port, word_count
 from vlane.parameters import refused_parameter
 from vlane.sim_top.oracles.programs import Writes, cycles_of
@@ -62,7 +62,7 @@ class Oracle:
         made = make(self.parameters)
         self.inputs: Mapping[str, Port] = MappingProxyType({port.name: port for port in made.inputs})
         self.outputs: Mapping[str, Port] = MappingProxyType({port.name: port for port in made.outputs})
-        self._machine, self._block = laid_out(made.machine)
+        self._machine, self._block = lay_out(made.machine)
         self._at_first = self._block.copy()
         counted = self._machine.rules.ctypes.data - self._block.ctypes.data
         self._counts = slice(counted, counted + self._machine.rules.nbytes)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from vlane.errors import InputError, misplaced
-from vlane.golden.network.faults import fcps_are_lost, link_stalls, table_is_written
+from vlane.golden.network.faults import lose_fcps, stall_link, write_forwarding_entry
 from vlane.golden.network.runs import Change
 from vlane.sim_top.scenario.setting_writes import changes_of_settings, check_settings
 from vlane.sim_top.scenario.swaps import changes_of_swaps, check_swaps
@@ -66,16 +66,16 @@ def check_faults(world: World) -> None:
 def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
     """Return a study's faults, swaps and writes sorted by cycle. The switches in ``hardware`` are in hardware."""
     study = world.study
-    stalls = [link_stalls(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.stall]
+    stalls = [stall_link(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.stall]
     writes = [
-        table_is_written(
+        write_forwarding_entry(
             each.switch, each.lid, UNASSIGNED if each.port == UNASSIGNED else each.port - 1, cycle=each.cycle
         )
         for each in study.rewrite
     ]
     losses = [
-        fcps_are_lost(
-            each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles, told_after=each.switch in hardware
+        lose_fcps(
+            each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles, notice_delay=each.switch in hardware
         )
         for each in study.loss
     ]

@@ -14,13 +14,13 @@ from vlane.golden.network.congestion import Congestion, NICSettings, masked_port
 from vlane.golden.network.runs import Change
 from vlane.golden.network.setting_writes import (
     HostWrite,
-    cct_entry,
-    level_of_sl,
-    limit,
-    marking_is_written,
-    pacing_is_written,
-    port_control,
-    starvation_is_written,
+    cct_entry_write,
+    ccti_limit_write,
+    port_control_write,
+    schedule_marking_write,
+    schedule_pacing_writes,
+    schedule_starvation_write,
+    sl_settings_write,
 )
 from vlane.sim_top.scenario.world import World
 from vlane.study.congestion_parts import CS_KEYS, LEVEL_KEYS, RATE_KEYS, CongestionPort, CongestionWrite
@@ -171,8 +171,8 @@ def changes_of_settings(world: World) -> list[Change]:
 
 def _change_of(given: SettingWrite) -> Change:
     if isinstance(given.write, StarvationWrite):
-        return starvation_is_written(given.switch, given.write, cycle=given.cycle)
-    return marking_is_written(given.switch, given.write, cycle=given.cycle)
+        return schedule_starvation_write(given.switch, given.write, cycle=given.cycle)
+    return schedule_marking_write(given.switch, given.write, cycle=given.cycle)
 
 
 def _host(nic: NICSettings) -> HostSettings:
@@ -184,22 +184,22 @@ def _changes_of_hosts(given: CongestionWrite, hosts: AllHosts, count: int) -> It
     """Yield the changes of a write to hosts. Hosts with common settings share one change."""
     if given.hosts is None:
         others = [nic for nic in range(count) if nic not in hosts.own]
-        yield pacing_is_written(list(_of_host(given, hosts.usual.levels)), cycle=given.cycle, nics=others)
+        yield schedule_pacing_writes(list(_of_host(given, hosts.usual.levels)), cycle=given.cycle, nics=others)
     for nic in hosts.own if given.hosts is None else given.hosts:
-        yield pacing_is_written(list(_of_host(given, hosts.own[nic].levels)), cycle=given.cycle, nics=[nic])
+        yield schedule_pacing_writes(list(_of_host(given, hosts.own[nic].levels)), cycle=given.cycle, nics=[nic])
 
 
 def _of_host(given: CongestionWrite, levels: list[dict[str, int]]) -> Iterator[HostWrite]:
     """Yield the writes to a host whose levels are given as they are after the write."""
     for index, (shift, multiplier) in enumerate(given.cct or ()):
-        yield cct_entry(index, shift, multiplier)
+        yield cct_entry_write(index, shift, multiplier)
     if given.ccti_limit is not None:
-        yield limit(given.ccti_limit)
+        yield ccti_limit_write(given.ccti_limit)
     if given.port_control is not None:
-        yield port_control(given.port_control)
+        yield port_control_write(given.port_control)
     for sl, level in enumerate(levels):
         if given.given(LEVEL_KEYS) and given.sl in (None, sl):
-            yield level_of_sl(
+            yield sl_settings_write(
                 sl,
                 timer=level["ccti_timer"],
                 increase=level["ccti_increase"],

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from vlane.errors import InputError
 from vlane.golden.network.runs import Change
-from vlane.golden.network.swaps import table_is_swapped, writes_begin
+from vlane.golden.network.swaps import check_shadow_table, schedule_table_swap
 from vlane.golden.schedulers.bank import Write
 from vlane.sim_top.scenario.world import World
 from vlane.study.swap import Swap, swapped_tables
@@ -141,8 +141,8 @@ def changes_of_swaps(world: World, hardware: Collection[int]) -> list[Change]:
         problem = f": its writes begin in cycle {each.begins}, while the previous exchange is still pending"
         refusal = InputError(f"swap.{each.number}.cycle", "later", each.cycle, problem=problem)
         found += [
-            writes_begin(each.switch, each.ports, cycle=each.begins, refusal=refusal),
-            table_is_swapped(each.switch, each.ports, each.writes, cycle=each.cycle),
+            check_shadow_table(each.switch, each.ports, cycle=each.begins, refusal=refusal),
+            schedule_table_swap(each.switch, each.ports, each.writes, cycle=each.cycle),
         ]
     return found
 

@@ -18,7 +18,7 @@ from typing import Any
 from vlane.sim_top.silicon.critical_path import UNPLACED, Speed, worst_path
 from vlane.tb.machinery.native.children import child_environment
 from vlane.tb.machinery.native.rows import Port
-from vlane.tb.machinery.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, YosysError, run_yosys, warmed
+from vlane.tb.machinery.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, YosysError, compiled_tool, run_yosys
 
 SYNTHESIS_SECONDS = 1800
 """Processor time after which a synthesis is ended."""
@@ -214,7 +214,7 @@ def _report(folder: Path, family: Family, seed: int) -> dict[str, Any]:
         report = kept.with_suffix(f".{os.getpid()}")
         options = ("--json", "placeable.json", "--seed", str(seed), "--timing-allow-fail", "--report", report.name)
         done = subprocess.run(
-            [str(warmed(family.place[0])), *family.place[1:], *options],
+            [str(compiled_tool(family.place[0])), *family.place[1:], *options],
             cwd=folder,
             env=child_environment(),
             capture_output=True,

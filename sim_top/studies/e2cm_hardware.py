@@ -14,7 +14,7 @@ import numpy as np
 import vlane.hdl.ethernet
 from vlane.ethernet.ecm_cp import ECMCPParameters
 from vlane.ethernet.ecm_rp import ECMRPParameters
-from vlane.golden.ethernet.network import DIGEST, HOPS, TIMES_A_CYCLE, Ethernet, times_of
+from vlane.golden.ethernet.network import DIGEST, HOPS, TIMES_A_CYCLE, Ethernet, time_units
 from vlane.hdl.ethernet.ecm_cp import ECMCP
 from vlane.hdl.ethernet.ecm_rp import ECMRP
 from vlane.sim_top.studies.e2cm_runs import EthernetRun, network_after
@@ -60,7 +60,7 @@ def followed(given: HardwareRun, seed: int) -> tuple[str, int, float, list[dict[
     """Run a network and replay blocks in hardware, and return digest, cycles, CPU seconds and one row per block."""
     run, begin = given.run, time.process_time()
     net = network_after(run, seed, run.seconds, logged_points=given.points, logged_nodes=[given.node], log_room=_ROOM)
-    cycles = times_of(run.seconds) // TIMES_A_CYCLE
+    cycles = time_units(run.seconds) // TIMES_A_CYCLE
     rows = [*_points(net, given, cycles), _source(net, given, cycles)]
     of_run = {"sent_ms": run.seconds * 1000, "flit_hops": int(net.common[HOPS])}
     rows = [{"group": number, **row, **of_run} for number, row in enumerate(rows)]

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vlane.ethernet.shared import CYCLE_NS
-from vlane.golden.engine.bins import least_of
+from vlane.golden.engine.bins import bin_minimum
 from vlane.golden.ethernet.events import Running, is_over
 from vlane.golden.ethernet.network import (
     DIGEST,
@@ -213,7 +213,7 @@ def _messages(net: Ethernet, sources: list[int], targets: list[int]) -> dict[str
     }
     completed = int(flow["completed"].sum())
     histogram = np.cumsum(net.completion[sources, targets].sum(axis=0))
-    p99 = least_of(int(np.searchsorted(histogram, 0.99 * completed)), FINE_BITS)
+    p99 = bin_minimum(int(np.searchsorted(histogram, 0.99 * completed)), FINE_BITS)
     return {
         "messages": int(flow["messages"].sum()),
         "completed": completed,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from vlane.golden.links.remote_credit import fcps_sent, taken
+from vlane.golden.links.remote_credit import blocks_in_use, fcps_sent
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.meters import FLITS_IN, LATENCY, MADE, Meters
 from vlane.golden.network.state import Network
@@ -137,7 +137,7 @@ def _far_blocks(net: Network) -> NDArray[np.int64]:
     remote, shape = net.out_ports.remote, net.out_ports.counters.shape
     found = np.zeros(shape, np.int64)
     for end, lane in np.ndindex(shape):
-        found[end, lane] = taken(remote, end, lane)
+        found[end, lane] = blocks_in_use(remote, end, lane)
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from vlane.golden.network.meters import Meters, latency_at
+from vlane.golden.network.meters import Meters, bin_latency
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 """Reported percentiles by name."""
@@ -39,7 +39,7 @@ def quantiles(
     packets = counted[:, -1]
     rank = np.maximum(1, np.ceil(share * packets - _ROUNDING)).astype(np.int64)
     bins = (counted >= rank[:, None]).argmax(axis=1)
-    edges = np.array([latency_at(number) for number in range(histograms.shape[1] + 1)], np.int64)
+    edges = np.array([bin_latency(number) for number in range(histograms.shape[1] + 1)], np.int64)
     above = np.where(bins == histograms.shape[1] - 1, np.maximum(most + 1, edges[bins] + 1), edges[bins + 1])
     found = np.clip((edges[bins] + above - 1) / 2, least, most)
     found = np.where(rank == packets, most, np.where(rank == 1, least, found)).astype(np.float64)
@@ -69,7 +69,7 @@ def histogram_table(meters: Meters) -> pl.DataFrame:
     ends = {"source": pl.Series(source, dtype=pl.Int64), "destination": pl.Series(target, dtype=pl.Int64)}
     columns = ["sl", "source", "destination", "latency_least_cycles", "latency_most_cycles", "packets"]
     both = pl.concat([of_levels, of_flows.with_columns(**ends)], how="diagonal")
-    last = latency_at(meters.flow_histogram.shape[3])
+    last = bin_latency(meters.flow_histogram.shape[3])
     is_open = pl.col("source").is_not_null() & (pl.col("latency_most_cycles") == last - 1)
     return both.with_columns(pl.when(~is_open).then(pl.col("latency_most_cycles")).alias("latency_most_cycles")).select(
         columns
@@ -77,7 +77,7 @@ def histogram_table(meters: Meters) -> pl.DataFrame:
 
 
 def _rows(sl: NDArray[np.int64], bins: NDArray[np.int64], packets: NDArray[Any]) -> pl.DataFrame:
-    edges = [(latency_at(number), latency_at(number + 1) - 1) for number in bins.tolist()]
+    edges = [(bin_latency(number), bin_latency(number + 1) - 1) for number in bins.tolist()]
     return pl.DataFrame(
         {
             "sl": pl.Series(sl, dtype=pl.Int64),

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from vlane.golden.links.remote_credit import most_taken
+from vlane.golden.links.remote_credit import peak_blocks_in_use
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import Running
 from vlane.golden.network.meters import (
@@ -155,7 +155,7 @@ def link_table(world: World, net: Network, packets: Packets, start: Sample | Non
             "mean_queue_cycles": pl.Series(mean, nan_to_null=True),
             "waited_cycles": grown["waited"],
             "peak_output_blocks": out_ports.buffer.taken["most"][ends].ravel(),
-            "peak_far_blocks": most_taken(out_ports.remote)[ends].ravel(),
+            "peak_far_blocks": peak_blocks_in_use(out_ports.remote)[ends].ravel(),
             "fcps": grown["fcps"],
         }
     )

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from vlane.golden.engine.pool import IN_USE
 from vlane.golden.network.clock import NOW
-from vlane.golden.network.cores import OneCore, Running, lengthen, running
+from vlane.golden.network.cores import OneCore, Running, double_window, start_network
 from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters
-from vlane.golden.network.network import DONE, STUCK, take_waiting
+from vlane.golden.network.network import DONE, STUCK, discard_waiting
 from vlane.golden.network.runs import AT_A_TIME, Change
 from vlane.golden.network.state import Network
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
@@ -215,7 +215,7 @@ def simulate(
         If no flit moves for ``stuck_cycles``.
     """
     made = make_network(world, load=load, seed=seed, trace_rows=_TRACE_ROWS if trace else 0)
-    network = running(made, cores=cores)
+    network = start_network(made, cores=cores)
     network.warm()
     frames: list[pl.DataFrame] = []
     changes = faults_of(world)
@@ -227,10 +227,10 @@ def simulate(
     heart = Heartbeat(f"load {load!r}, seed {seed}")
     _run_on(world, network, changes, course, frames, keeping, heart)
     while not _is_enough(world, network):
-        lengthen(network)
+        double_window(network)
         _run_on(world, network, changes, course, frames, keeping, heart)
     net, packets = network.whole()
-    take_waiting(net, packets)
+    discard_waiting(net, packets)
     result = _result(world, net, load=load, seed=seed, seconds=network.cpu_seconds)
     links = link_table(world, net, packets, course.start) if with_tables else pl.DataFrame()
     tables = {
@@ -294,7 +294,7 @@ def _with_waiting(net: Network, packets: Packets) -> Meters:
     """Return the meters including the packets in application queues, without modifying the network."""
     meters = net.meters._replace(part=net.meters.part.copy(), flow=net.meters.flow[:0, :0].copy())
     aside = net._replace(sources=copy.deepcopy(net.sources), staged=net.staged.copy(), meters=meters)
-    take_waiting(aside, copy.deepcopy(packets))
+    discard_waiting(aside, copy.deepcopy(packets))
     return meters
 
 

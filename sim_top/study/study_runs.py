@@ -18,7 +18,7 @@ import vlane
 from vlane.credits.credit_schemes import CREDIT_SCHEMES
 from vlane.errors import misplaced
 from vlane.golden.engine.kernel import source_digest
-from vlane.golden.network.cores import running
+from vlane.golden.network.cores import start_network
 from vlane.golden.network.division import check_parts
 from vlane.golden.topologies.topology import End, Topology
 from vlane.plugins import portable_plugins
@@ -95,7 +95,7 @@ def run_sweep(
         check_parts(
             cores,
             point.world.topology.switches,
-            by_fcps=CREDIT_SCHEMES[study.link.credits].by_fcps,
+            with_fcps=CREDIT_SCHEMES[study.link.credits].by_fcps,
             with_congestion=study.congestion is not None,
             with_messages=any(each.message_bytes is not None for each in study.traffic),
         )
@@ -175,7 +175,7 @@ def _compile_once(points: list[SweepPoint]) -> None:
         kinds.setdefault(repr((*parts, *more)), point)
     for point in kinds.values():
         run = point.runs()[0]
-        running(make_network(point.world, load=run.load, seed=run.seed), cores=1).warm()
+        start_network(make_network(point.world, load=run.load, seed=run.seed), cores=1).warm()
 
 
 def shown_run(key: RunKey) -> str:

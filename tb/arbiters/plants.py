@@ -39,7 +39,7 @@ class Change:
     update: str = ""
 
     def text(self) -> str:
-        """Return the arbiter with this bug.
+        """Return the SystemVerilog source of the arbiter with this bug.
 
         Raises
         ------
@@ -58,7 +58,7 @@ class Change:
 
 
 def source(arbiter: str) -> str:
-    """Return the SystemVerilog of an arbiter."""
+    """Return the SystemVerilog source of an arbiter."""
     return (FOLDER / f"{arbiter}.sv").read_text()
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 
-from vlane.tb.credits.proofs_room_account import RoomAccount
+from vlane.tb.credits.proofs_room_account import AdmissionModel
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import Turns, at_most_one
 from vlane.tb.tables.proofs_tables import at, constant
@@ -33,8 +33,8 @@ def _assume_starts(m: Module, remote: Any) -> None:
     ]
 
 
-class RoomProperties(Properties):
-    """Check credit counters by returned blocks against a reference model of each lane.
+class CreditCounterProperties(Properties):
+    """Check a sender's credit counters, updated by returned blocks, against a model of every lane.
 
     Assumptions: no packet exceeds the largest size, at most one packet starts per cycle, and it fits. Returns are
     arbitrary.
@@ -69,7 +69,7 @@ class RoomProperties(Properties):
         m.submodules.room = r
         _assume_starts(m, r)
         owed = [Signal(10, name=f"owed_{vl}") for vl in range(r.vls)]
-        promised, room = Signal(14), RoomAccount(r.shared + r.vls * r.minimum, r.minimum, r.maximum)
+        promised, room = Signal(14), AdmissionModel(r.shared + r.vls * r.minimum, r.minimum, r.maximum)
         m.d.comb += promised.eq(room.promised(owed))
         for vl, account in enumerate(owed):
             came = Mux(r.give[vl] < account, r.give[vl], account)
@@ -88,8 +88,8 @@ class RoomProperties(Properties):
         return m
 
 
-class LimitsProperties(Properties):
-    """Check credit counters by limits against a reference model of one arbitrary lane.
+class LimitCounterProperties(Properties):
+    """Check a sender's credit counters, updated by limits in FCPs, against a model of one arbitrary lane.
 
     Assumptions: no packet exceeds the largest size, at most one packet starts per cycle, and it fits. For the property
     of the far buffer, arriving limits are at most the far end's capacity plus the blocks freed there, and never
@@ -165,10 +165,10 @@ class LimitsProperties(Properties):
         return at([values[vl] for vl in range(self.limits.vls)], self.lane)
 
 
-class TellsProperties(Properties):
-    """Check the flow-control packets of a port against a reference model of every lane: its limit, and when it is due.
+class FCPSenderProperties(Properties):
+    """Check the FCPs of a port against a model of every lane: the limit sent, and the cycle in which it is due.
 
-    The only assumption is that no more blocks of a lane are freed than it holds.
+    Assumption: no more blocks of a lane are freed than it holds.
 
     Parameters
     ----------

@@ -9,8 +9,8 @@ from amaranth.hdl import Mux, Value
 
 
 @dataclass(frozen=True, slots=True)
-class RoomAccount:
-    """Decide whether more blocks fit (VLB-2, VLB-3), written from the page, independently of hardware and golden.
+class AdmissionModel:
+    """Model of a buffer's admission rule (VLB-2, VLB-3), written from the page, without golden or hardware.
 
     Parameters
     ----------
@@ -25,15 +25,15 @@ class RoomAccount:
     maximum: int
 
     def promised(self, used: Iterable[Value]) -> Value:
-        """Return the blocks promised to all lanes: for each lane the larger of its used blocks and its minimum."""
+        """Return the promised blocks of all lanes: for each lane, the larger of its used blocks and its minimum."""
         found: Value = Value.cast(0)
         for each in used:
             found = found + self._promised(each)
         return found
 
-    def fits(self, used: Value, more: Value | int, promised: Value) -> Value:
-        """Return whether a lane that uses ``used`` blocks may use ``more``, given the blocks promised to all lanes."""
-        after = used + more
+    def fits(self, used: Value, added: Value | int, promised: Value) -> Value:
+        """Return whether a lane that uses ``used`` blocks may use ``added`` more, given all promised blocks."""
+        after = used + added
         together = promised - self._promised(used) + self._promised(after)
         return (after <= self.maximum) & (together <= self.blocks)
 

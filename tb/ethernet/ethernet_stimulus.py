@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vlane.golden.engine.random_bits import seeded
+from vlane.golden.engine.random_bits import seeded_rng
 from vlane.golden.oracle.oracle import Oracle
 from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.stimulus import Layout, Stimulus
@@ -19,7 +19,7 @@ TARGET, COUNT = range(2)
 
 
 class EthernetStimulus(Stimulus):
-    """Golden of a block with its traffic.
+    """Base of the stimuli of Ethernet blocks: a golden block with random inputs.
 
     A subclass names golden's module and the block's oracle.
 
@@ -43,13 +43,13 @@ class EthernetStimulus(Stimulus):
     ) -> None:
         super().__init__(phases, self.reference.RULES)
         self._machine = type(self).oracle(parameters, in_rows(inputs, outputs)).machine
-        self._link, self._bits = np.zeros(2, np.int64), seeded(seed)
+        self._link, self._bits = np.zeros(2, np.int64), seeded_rng(seed)
         self.applicable = self.applicable_rules(parameters)
 
     @staticmethod
     @abstractmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can reach."""
+        """Return the names of the rules that an instance can reach."""
 
     @property
     def decisions(self) -> int:

@@ -28,14 +28,17 @@ from vlane.tb.machinery.cocotb_benches.cocotb_drive import setting
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.networks.carried_network import CarriedNetwork, expected_at
 from vlane.tb.networks.hardware import BAD_FLITS, DROPPED, MARKS
-from vlane.tb.networks.network import run_mixed
+from vlane.tb.networks.network import run_with_hardware
 
 _CLOCK_NS = 2
 _STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Pins:
-    """Port vectors of the top, driven after a falling edge and read before the next one. Outputs are registered."""
+    """Input and output vectors of the simulated top module, one of each per switch.
+
+    Inputs are driven after a falling clock edge, and outputs are read at the next falling edge.
+    """
 
     def __init__(self, dut: Any, switches: list[int], words: tuple[int, int]) -> None:
         self.clk, self.edge = dut.clk, 0
@@ -45,7 +48,7 @@ class Pins:
         self.rows = np.zeros((len(switches), words[1]), np.uint64)
 
     async def cycle(self, given: Words) -> None:
-        """Run one cycle. Afterwards ``rows`` holds the outputs of every switch."""
+        """Drive one input row per switch, wait for a clock cycle and store the output rows in ``rows``."""
         for pin, row in zip(self.given, given, strict=True):
             pin.value = int.from_bytes(row.tobytes(), "little")
         await FallingEdge(self.clk)
@@ -56,7 +59,10 @@ class Pins:
 
 
 class Golden:
-    """Golden part of the network, on a thread that waits for the simulator once the rows of all switches are given."""
+    """The software part of the network, which runs in its own thread in step with the simulator.
+
+    After it has computed the inputs of all hardware switches, the thread waits for the switches' outputs.
+    """
 
     def __init__(self, carried: CarriedNetwork) -> None:
         self._wants, self._settled = threading.Semaphore(0), threading.Semaphore(0)
@@ -76,8 +82,8 @@ class Golden:
             self._settled.acquire()
 
     def _run(self) -> None:
-        def run_on(net: Network, packets: Packets, end: int) -> int:
-            return run_mixed(net, packets, self.hardware, end)
+        def run_on(network: Network, packets: Packets, end_cycle: int) -> int:
+            return run_with_hardware(network, packets, self.hardware, end_cycle)
 
         try:
             self.reason, _ = run_to(self.net, new_packets(1 << 14), self.cycles, run_on, self.faults)
@@ -85,18 +91,18 @@ class Golden:
             self._wants.release()
 
     def wants_cycle(self) -> bool:
-        """Wait for the rows of a cycle and return false when golden has finished."""
+        """Wait until golden has computed the inputs of a cycle. Return False if the run has ended instead."""
         self._wants.acquire()
         return self.reason is None
 
     def settled(self, rows: Words) -> None:
-        """Pass the outputs of the switches to golden."""
+        """Store the output rows of the switches and let golden continue with the next cycle."""
         self.hardware.shown[:] = rows
         self._settled.release()
 
 
 class Watch:
-    """Pure golden network, run in parallel, that computes the expected outputs of the switches in each cycle."""
+    """Reference run of the whole network in golden, which predicts the outputs of the hardware switches."""
 
     def __init__(self, carried: CarriedNetwork) -> None:
         assert carried.plain is not None
@@ -104,7 +110,7 @@ class Watch:
         self.packets, self.faults = new_packets(1 << 14), deque[Change](carried.plain_faults)
 
     def differs(self, cycle: int, rows: Words) -> dict[str, Any]:
-        """Return the cycle, instance and expected values of the first output that differs, or an empty dictionary."""
+        """Return cycle, instance and expected values of the first output that differs, or an empty dictionary."""
         _, self.packets = run_to(self.net, self.packets, cycle + 1, changes=self.faults)
         for number, switch in enumerate(self.carried.switches):
             for port in range(self.carried.hardware.ports):
@@ -117,7 +123,10 @@ class Watch:
 
 @cocotb.test()
 async def delivers_what_golden_delivers(dut: Any) -> None:
-    """Run the switches inside the network and log the result."""
+    """Simulate the network with its hardware switches and log the digest of deliveries and the error counts.
+
+    If a reference run exists, stop at the first output that differs from it and log the difference.
+    """
     carried: CarriedNetwork = pickle.loads(Path(setting()["carried"]).read_bytes())  # noqa: S301 - written by our own process
     hardware = carried.hardware
     pins = Pins(dut, carried.switches, (hardware.given.shape[1], hardware.shown.shape[1]))

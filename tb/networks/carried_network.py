@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from vlane.golden.network.runs import Change
 from vlane.golden.network.state import Network
-from vlane.golden.switches.output_ports import Sending
+from vlane.golden.switches.output_ports import SentPacket
 from vlane.tb.machinery.native.rows import Field, Words
 from vlane.tb.networks.hardware import Hardware
 
@@ -51,7 +51,7 @@ class CarriedNetwork:
     plain_faults: deque[Change]
 
 
-def expected_at(sending: Sending, port: int, cycle: int) -> dict[str, int]:
+def expected_at(sending: SentPacket, port: int, cycle: int) -> dict[str, int]:
     """Return the expected ``valid``, and for a flit VL, ``first`` and ``last``, of a port, by output name."""
     place = cycle - int(sending.since)
     if not 0 <= place < sending.flits:

@@ -17,7 +17,7 @@ from vlane.tb.machinery.native.packing import put_writes
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Layout
 from vlane.tb.switches.row_layout import RowLayout
-from vlane.tb.switches.rows_credit import fields
+from vlane.tb.switches.rows_credit import credit_fields
 
 WORDS, WORDS_WITH_BTH = 2, 3
 """Words of a flit: the header and an identifier; switches that mark also carry the base transport header."""
@@ -29,7 +29,7 @@ HEADS = 8
 _COUNTS = 3
 
 
-class Entering:
+class EnteringPacket:
     """Packet entering a hardware switch at a port, or the last packet that entered.
 
     Parameters
@@ -52,7 +52,7 @@ class Entering:
     psn: Int64
 
 
-class Leaving:
+class LeavingPacket:
     """Packet leaving a hardware switch at a port, or the last packet that left.
 
     Parameters
@@ -69,7 +69,7 @@ class Leaving:
 
 
 class Hardware(NamedTuple):
-    """Switches in hardware.
+    """Hardware switches of a network: device addresses, port positions, rows, and packets at the ports.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ class Hardware(NamedTuple):
     outs: NDArray[np.int64]
     given: NDArray[np.uint64]
     shown: NDArray[np.uint64]
-    rx: Records[Entering]
+    rx: Records[EnteringPacket]
     heads: NDArray[np.int64]
-    tx: Records[Leaving]
+    tx: Records[LeavingPacket]
     writes: NDArray[np.uint64]
     place: NDArray[np.int64]
     back: NDArray[np.int64]
@@ -138,7 +138,7 @@ def new_hardware(
     outs: NDArray[np.int64],
     row_words: tuple[int, int],
 ) -> Hardware:
-    """Return switches whose ports are idle. ``row_words`` are the words of their input and output rows."""
+    """Return idle hardware switches. ``row_words`` is the (input, output) length of a row in 64-bit words."""
     switches, places = len(device), len(device) * ports
     place = np.full(ends, -1, np.int64)
     for number, begin in enumerate(first):
@@ -154,9 +154,9 @@ def new_hardware(
         outs=outs,
         given=np.zeros((switches, row_words[0]), np.uint64),
         shown=np.zeros((switches, row_words[1]), np.uint64),
-        rx=new_records(Entering, places),
+        rx=new_records(EnteringPacket, places),
         heads=np.full((places, HEADS), NOBODY, np.int64),
-        tx=new_records(Leaving, places),
+        tx=new_records(LeavingPacket, places),
         writes=np.zeros((switches, row_words[0]), np.uint64),
         place=place,
         back=np.zeros((places, lanes), np.int64),
@@ -165,13 +165,13 @@ def new_hardware(
 
 
 @inner
-def layout_of(net: Network, hardware: Hardware) -> RowLayout:
-    """Return the layout of a switch's rows."""
-    return RowLayout(hardware.ports, hardware.words, fields(net.out_ports.remote, net.switches))
+def layout_of(network: Network, hardware: Hardware) -> RowLayout:
+    """Return the layout of a switch's input and output rows."""
+    return RowLayout(hardware.ports, hardware.words, credit_fields(network.out_ports.remote, network.switches))
 
 
-def show_write(inputs: Layout, write: TableWrite, writes: Words, number: int, _: Network) -> None:
-    """Store a table write in a switch's row of ``writes``, to be applied from the next cycle on."""
-    row = writes[number : number + 1]
+def store_table_write(inputs: Layout, write: TableWrite, writes: Words, write_index: int, _: Network) -> None:
+    """Encode a table write into row ``write_index`` of ``writes``, which takes effect in the next cycle."""
+    row = writes[write_index : write_index + 1]
     row[:] = 0
     put_writes(inputs, [write], row)

@@ -8,7 +8,7 @@ from typing import Any
 from vlane.tb.machinery.native.crosses import Cross, together
 
 
-def turns(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
+def turn_crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses of turns and deficits."""
     found = together(
         "fits_exactly x turn_began",

@@ -9,36 +9,36 @@ from vlane.egress import ListCode
 from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, after, together
 
 
-def _starts(cycles: Cycles) -> Truths:
+def _packet_starts(cycles: Cycles) -> Truths:
     return cycles.once("starts", lambda: cycles.on("grant") & cycles.on("ready"))
 
 
-def _from(code: ListCode) -> Event:
-    return lambda cycles: _starts(cycles) & (cycles.bits("from_list") == int(code))
+def _code_event(code: ListCode) -> Event:
+    return lambda cycles: _packet_starts(cycles) & (cycles.bits("from_list") == int(code))
 
 
-def _on(port: str) -> Event:
+def _port_event(port: str) -> Event:
     return lambda cycles: cycles.on(port)
 
 
-def _a_cycle_after(port: str) -> Event:
+def _delayed_port_event(port: str) -> Event:
     return lambda cycles: after(cycles.on(port))
 
 
 EVENTS: Mapping[str, Callable[[Cycles], Any]] = {
-    "start": _starts,
-    "start of High": _from(ListCode.HIGH),
-    "start of Low": _from(ListCode.LOW),
-    "start of VL15": _from(ListCode.VL15),
+    "start": _packet_starts,
+    "start of High": _code_event(ListCode.HIGH),
+    "start of Low": _code_event(ListCode.LOW),
+    "start of VL15": _code_event(ListCode.VL15),
     "busy link": lambda cycles: ~cycles.on("ready"),
-    "hold": _on("hold_data"),
-    "reset": _on("rst"),
-    "write": _on("program__enable"),
-    "swap": _on("swap"),
-    "swap pending": _on("swap_pending"),
-    "after reset": _a_cycle_after("rst"),
-    "after write": _a_cycle_after("program__enable"),
-    "after swap": _a_cycle_after("swap"),
+    "hold": _port_event("hold_data"),
+    "reset": _port_event("rst"),
+    "write": _port_event("program__enable"),
+    "swap": _port_event("swap"),
+    "swap pending": _port_event("swap_pending"),
+    "after reset": _delayed_port_event("rst"),
+    "after write": _delayed_port_event("program__enable"),
+    "after swap": _delayed_port_event("swap"),
 }
 """Conditions on the ports in a cycle, or in the previous cycle."""
 
@@ -47,7 +47,7 @@ _AHEAD = "vl15_first"
 """Rule of most schedulers: VL15 was sent before a data lane that could send."""
 
 
-def shared(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _AHEAD) -> tuple[Cross, ...]:
+def shared_crosses(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _AHEAD) -> tuple[Cross, ...]:
     """Return the crosses of every scheduler.
 
     Parameters
@@ -78,8 +78,8 @@ def shared(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _
     return crosses
 
 
-def swapped(parameters: Mapping[str, Any], *, ahead: str = _AHEAD) -> tuple[Cross, ...]:
-    """Return the additional crosses of a scheduler with swapped tables (the parameters: see ``shared``)."""
+def swap_crosses(parameters: Mapping[str, Any], *, ahead: str = _AHEAD) -> tuple[Cross, ...]:
+    """Return the additional crosses of a scheduler with swapped tables (the parameters: see ``shared_crosses``)."""
     crosses = together(
         "swap x start", "swap x busy link", "swap pending x busy link", "swapped x start", "start x after swap"
     )

@@ -86,7 +86,7 @@ class Scenario:
 def heads(
     blocks: dict[int, int], *, stalled: Iterable[int] = (), ready: bool = True, hold: bool = False
 ) -> dict[str, int]:
-    """Return the inputs of a cycle with heads of the given sizes."""
+    """Return the input values of a cycle in which the lanes have heads of the given sizes."""
     request = sum(1 << lane for lane in blocks)
     return {
         "heads__request": request,
@@ -98,7 +98,7 @@ def heads(
 
 
 def program_rows(program: Iterable[Write], *, swap: bool) -> list[dict[str, int]]:
-    """Return the inputs that write a program, and swap banks if ``swap``."""
+    """Return one row of inputs per write of a program, followed by a bank swap if ``swap``."""
     names = ("select", "index", "requester", "weight")
     rows = [
         {"program__enable": 1, **{f"program__{n}": v for n, v in zip(names, write, strict=True)}} for write in program
@@ -107,7 +107,7 @@ def program_rows(program: Iterable[Write], *, swap: bool) -> list[dict[str, int]
 
 
 def golden_grants(scenario: Scenario, parameters: dict[str, Any]) -> list[int | None]:
-    """Return the VL that golden grants in each step of a scenario."""
+    """Run golden through a scenario and return the VL granted in each step, None for no grant."""
     golden = module_of(scenario.block)
     state, rules = golden.make_state(**parameters), np.zeros(golden.RULE_COUNT, np.int64)
     granted: list[int | None] = []
@@ -124,7 +124,7 @@ def golden_grants(scenario: Scenario, parameters: dict[str, Any]) -> list[int | 
 
 
 def scenarios_of(block: str) -> tuple[Scenario, ...]:
-    """Return the scenarios of a scheduler."""
+    """Return the directed scenarios of a scheduler, by its name."""
     found: tuple[Scenario, ...] = stimulus(block).SCENARIOS
     return found
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 
-from vlane.tb.schedulers.proofs_scheduler import LANE_TURNS, STATEMENTS, SchedulerProperties, sized
+from vlane.tb.schedulers.proofs_scheduler import LANE_TURNS, STATEMENTS, SchedulerProperties, model_sizes
 from vlane.tb.tables.proofs_tables import at, constant
 from vlane.units import MAX_PACKET_BLOCKS
 
@@ -78,14 +78,16 @@ class DeficitProperties(SchedulerProperties):
         return [*super().ports(), self.entry]
 
     def state(self) -> Value:
+        """Return the registers that only a decision may change."""
         t = self.scheduler.turns
         return Cat(t.pointer, t.turn, t.accumulated, t.deficit)
 
     def disturbed(self) -> Value:
+        """Return whether the banks are exchanged in this cycle, which also changes these registers."""
         return self.exchange
 
     def table(self, m: Module) -> list[tuple[Value, Value]]:
-        """Return requester and weight of each entry, claimed to be the written values, and drive ``exchange``."""
+        """Return (requester, weight) of each entry, claimed to be the written values, and drive ``exchange``."""
         raise NotImplementedError
 
     def most_accumulated(self) -> int:
@@ -94,7 +96,7 @@ class DeficitProperties(SchedulerProperties):
 
     def _own(self, m: Module) -> None:
         s = self.scheduler
-        m.d.comb += Assume(sized(s))
+        m.d.comb += Assume(model_sizes(s))
         self.lane_turns(m)
         self._activity(m)
         self.entries = self.table(m)

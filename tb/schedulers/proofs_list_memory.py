@@ -20,8 +20,8 @@ MEMORY_STATEMENTS = {
 """Properties of any one entry of a list in memory."""
 
 
-class KeptEntry(Elaboratable):
-    """Follow an arbitrary entry of either bank from its write until picked.
+class WatchedEntry(Elaboratable):
+    """Follow an arbitrary entry of either bank from its write until the walk picks it.
 
     Parameters
     ----------

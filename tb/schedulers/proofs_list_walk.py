@@ -21,7 +21,7 @@ ENTRY_STATEMENTS = {
 
 
 def claim_entries(m: Module, walk: Any, claim: Claims) -> None:
-    """Claim that the offered and the waiting entry name one lane of the port, with the right weight flags."""
+    """Claim that the offered and the waiting entry each name one existing lane, with correct weight flags."""
     lane, weight, waiting = walk.lane, walk.offered_weight, walk.waiting
     with m.If(walk.offered):
         claim(m, "lane-offered", (lane == lane_bit(walk.offered_vl, walk.data_vls)) & lane.any())
@@ -63,7 +63,7 @@ class FollowedEntry:
         return [*self.choice.values(), self.starts]
 
     def add_turns(self, m: Module) -> None:
-        """Claim upper bounds on the entries picked before the followed one, and on the moves of the walk."""
+        """Claim how many entries the walk can pick, and how many rows it can pass, before the followed entry."""
         walk, signal = self.walk, self._signal
         followed, waits, is_picked = signal(1, "followed"), signal(1, "waits"), signal(1, "is_picked")
         row, place, lane = (self._kept(m, each, followed) for each in self.choice)
@@ -107,16 +107,19 @@ class FollowedEntry:
         self.claim(m, "wait-in-walk", picks + ahead <= most_ahead, when=followed)
         self.claim(m, "wait-in-walk", moves + ahead + pulls <= most_moves, when=followed)
 
-    def _kept(self, m: Module, which: str, followed: Signal) -> Signal:
+    def _kept(self, m: Module, entry_name: str, followed: Signal) -> Signal:
         """Return a free choice that stays constant while an entry is followed."""
-        given = self.choice[which]
-        kept, chosen = Signal.like(given, name=f"kept_{which}_{self.name}"), self._signal(given.shape(), which)
+        given = self.choice[entry_name]
+        kept, chosen = (
+            Signal.like(given, name=f"kept_{entry_name}_{self.name}"),
+            self._signal(given.shape(), entry_name),
+        )
         m.d.comb += chosen.eq(Mux(followed, kept, given))
         m.d.sync += kept.eq(chosen)
         return chosen
 
-    def _signal(self, shape: Any, what: str) -> Signal:
-        return Signal(shape, name=f"{what}_{self.name}")
+    def _signal(self, shape: Any, purpose: str) -> Signal:
+        return Signal(shape, name=f"{purpose}_{self.name}")
 
 
 def _count(bits: Value) -> Value:
@@ -124,5 +127,5 @@ def _count(bits: Value) -> Value:
 
 
 def lane_bit(vl: Value, data_vls: int) -> Value:
-    """Return a lane as a one-hot value, or 0 for "nobody" and for absent lanes."""
+    """Return a lane as a one-hot value, or 0 for an absent lane."""
     return (1 << vl)[:data_vls]

@@ -10,7 +10,7 @@ from vlane.egress import ListCode
 from vlane.schedulers.vlarb import VL15
 from vlane.schedulers.writes import ScheduleSelect
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
-from vlane.tb.tables.proofs_tables import at, constant, opened
+from vlane.tb.tables.proofs_tables import at, constant, elaborated_module
 
 STATEMENTS = {
     "vl15-first": "VL15 is granted exactly when its head can be sent, so no data lane is granted then.",
@@ -36,8 +36,8 @@ LANE_TURNS = {
 """Additional properties of schedulers in which a requester may change its offered lane until it sends."""
 
 
-def sized(scheduler: Any) -> Value:
-    """Return whether every head that can be sent has 1 to 66 blocks."""
+def model_sizes(scheduler: Any) -> Value:
+    """Return whether every head that can be sent has a size of 1 to 66 blocks."""
     able = scheduler.heads.request & scheduler.heads.fits
     blocks = scheduler.heads.blocks
     return Cat(~able[i] | ((blocks[i] > 0) & (blocks[i] <= 66)) for i in range(scheduler.data_vls)).all()
@@ -88,7 +88,7 @@ class SchedulerProperties(Properties):
     def elaborate(self, _platform: object) -> Module:
         m, claim = self.m, self.claim
         s = self.scheduler
-        m.submodules.scheduler = self.module = opened(s)
+        m.submodules.scheduler = self.module = elaborated_module(s)
         able = Signal(s.lanes)
         vl15_able = able[s.data_vls] if s.vl15 else Value.cast(0)
         m.d.comb += able.eq(s.heads.request & s.heads.fits)
@@ -136,7 +136,7 @@ class SchedulerProperties(Properties):
         self.claim(m, "requesters", at(list(s.waiting), self.watched) == (wants & ~can))
 
     def lane_turns(self, m: Module) -> None:
-        """Claim the round robin among the watched requester's lanes, for schedulers that do not lock lanes."""
+        """Claim round robin among the lanes of the watched requester, for schedulers that do not lock lanes."""
         s = self.scheduler
         if not s.mapped:
             return
@@ -176,11 +176,11 @@ class SchedulerProperties(Properties):
         self.claim(m, "frozen", state == before, when=still)
 
     def state(self) -> Value:
-        """Return the state that changes in decisions only."""
+        """Return the registers that only a decision may change."""
         raise NotImplementedError
 
     def disturbed(self) -> Value:
-        """Return whether something other than a decision changes that state in this cycle."""
+        """Return whether something other than a decision may change these registers in this cycle."""
         return Value.cast(0)
 
     def _own(self, m: Module) -> None:

@@ -67,7 +67,7 @@ class Turns:
             with self.m.If(served[each]):
                 self.m.d.sync += self.last.eq(each)
 
-    def wait(self, watched: Value, asks: Value, served: Value) -> tuple[Signal, Value]:
+    def wait(self, watched: Value, requests: Value, served: Value) -> tuple[Signal, Value]:
         """Count the other places served while a place is requesting. Return the count, and whether the bound holds.
 
         Bound: the places already served, plus the places that may still precede the watched place, are fewer than all
@@ -77,7 +77,7 @@ class Turns:
         ----------
         watched : Value
             Watched place.
-        asks : Value
+        requests : Value
             Whether the watched place is requesting in this cycle.
         served : Value
             Place served in this cycle, one-hot or 0.
@@ -86,7 +86,7 @@ class Turns:
         passed = Signal(range(self.count + 1), name=f"{self.name}_passed_{self._passed}")
         place = Signal(range(self.count + 1), name=f"{self.name}_watched_place_{self._passed}")
         self.m.d.comb += place.eq(self.place(watched))
-        with self.m.If(~asks | at(served, watched)):
+        with self.m.If(~requests | at(served, watched)):
             self.m.d.sync += passed.eq(0)
         with self.m.Elif(served.any()):
             self.m.d.sync += passed.eq(passed + 1)

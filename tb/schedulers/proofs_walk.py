@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
 from vlane.tb.machinery.proofs.properties import Claims, Properties, free_inputs
-from vlane.tb.schedulers.proofs_walk_account import ROW, WalkAccount
+from vlane.tb.schedulers.proofs_walk_account import ROW, WalkModel
 from vlane.tb.tables.proofs_tables import constant
 
 WALK_STATEMENTS = {
@@ -36,7 +36,7 @@ WALK_STATEMENTS = {
 
 
 class WalkClaims:
-    """Claim that the registers of a walk equal the reference model's.
+    """Compare the registers of a walk with those of its reference model.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class WalkClaims:
     """
 
     def __init__(self, walk: Any, name: str, claim: Claims) -> None:
-        self.walk, self.claim, self.account = walk, claim, WalkAccount(walk, name)
+        self.walk, self.claim, self.account = walk, claim, WalkModel(walk, name)
         self.stored = [[walk.memory.memory.read_port(domain="comb") for _ in range(walk.rows)] for _ in range(2)]
 
     def add(self, m: Module) -> None:

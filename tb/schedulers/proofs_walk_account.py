@@ -13,7 +13,7 @@ ROW = 8
 """Entries per row."""
 
 
-class WalkAccount:
+class WalkModel:
     """Reference model of a walk, driven by the walk's inputs (rules VLALR-1 to VLALR-5).
 
     Parameters
@@ -52,20 +52,20 @@ class WalkAccount:
         self.entries = [self.signal(size, f"entry_{i}") for i in index]
         self.serves = [self.signal(walk.data_vls, f"serves_{i}") for i in index]
 
-    def signal(self, shape: Any, what: str, *, init: int = 0) -> Signal:
-        """Return a signal named after the walk."""
-        return Signal(shape, name=f"{what}_{self.name}", init=init)
+    def signal(self, shape: Any, purpose: str, *, init: int = 0) -> Signal:
+        """Create a signal whose name is the walk's name and ``purpose``."""
+        return Signal(shape, name=f"{purpose}_{self.name}", init=init)
 
     def entry(self, index: Value) -> Value:
-        """Return an entry of the active list as written: lane, then weight."""
+        """Return (lane, weight) of an entry of the active list, as written."""
         return Array(self.entries)[index]
 
     def vl(self, index: Value) -> Value:
-        """Return the lane of an entry as written."""
+        """Return the lane that an entry was written with."""
         return self.entry(index)[: self.lane_bits]
 
     def weight(self, index: Value) -> Value:
-        """Return the weight of an entry as written."""
+        """Return the weight that an entry was written with."""
         return self.entry(index)[self.lane_bits :]
 
     def able(self, index: Value) -> Value:
@@ -73,14 +73,14 @@ class WalkAccount:
         return (Array(self.serves)[index] & self.walk.able_before).any()
 
     def named(self, row: int) -> Value:
-        """Return the lanes named by a row's entries with a weight."""
+        """Return the bit mask of the lanes that a row's entries with a weight name."""
         lanes: Value = Value.cast(0)
         for place in range(ROW):
             lanes = lanes | self.serves[ROW * row + place]
         return lanes
 
     def follow(self, m: Module) -> None:
-        """Add the model to a module."""
+        """Add the model of the walk to a module, to run in step with the walk."""
         walk = self.walk
         for i, (entry, serves) in enumerate(zip(self.entries, self.serves, strict=True)):
             if i < walk.entries:

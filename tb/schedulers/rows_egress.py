@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import by_type, kernel
 from vlane.golden.oracle.egress import READY, EgressMachine, put_scheduler, run_scheduler
 from vlane.golden.schedulers.heads import NO_LANE
-from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.schedulers.surroundings import Surroundings, after, before
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
+from vlane.tb.schedulers.queue_environment import QueueEnvironment, apply_grant, drive_cycle
 from vlane.tb.schedulers.traffic import Statistics
 
 
 class Tables(NamedTuple):
-    """Tables to be programmed.
+    """Tables that phases program into the scheduler.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class Tables(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """The traffic of a phase.
+    """Settings of the traffic of a phase.
 
     Parameters
     ----------
     chances : array of int64
-        Probabilities, as ``surroundings`` numbers them.
+        Probabilities, as ``environment`` numbers them.
     wild : bool
         Whether every input is random.
     """
@@ -52,28 +52,28 @@ class Traffic(NamedTuple):
 
 DRAW: dict[type, Callable[..., None]] = {}
 NOTE: dict[type, Callable[..., None]] = {}
-"""Functions ``draw_own`` and ``note`` by type of the golden state, registered by each stimulus."""
+"""Functions ``draw_specific_inputs`` and ``record_grant`` by type of the golden state, registered by each stimulus."""
 
 
 @by_type(DRAW, default=True)
-def draw_own(state: Any, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
-    """Draw the inputs that not every scheduler has, into ``machine``. The common inputs are drawn before."""
+def draw_specific_inputs(state: Any, machine: EgressMachine, environment: QueueEnvironment, traffic: Traffic) -> None:
+    """Draw the inputs that only this scheduler has into ``machine``, after the common inputs."""
 
 
 @by_type(NOTE, default=True)
-def note(state: Any, machine: EgressMachine, surroundings: Surroundings, lane: int) -> None:
-    """Complete a cycle, in which the packet of ``lane`` started (``NO_LANE``: none)."""
+def record_grant(state: Any, machine: EgressMachine, environment: QueueEnvironment, lane: int) -> None:
+    """Update the state of the specific inputs after a cycle that started a packet of ``lane``, ``NO_LANE`` for none."""
 
 
 @kernel
 def fill(
     machine: EgressMachine,
-    surroundings: Surroundings,
+    environment: QueueEnvironment,
     tables: Tables,
     traffic: Traffic,
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
     stats: Statistics,
 ) -> None:
     """Draw the inputs of each clock cycle, and run the oracle for the expected outputs.
@@ -81,20 +81,20 @@ def fill(
     Parameters
     ----------
     machine : EgressMachine
-        Oracle of any scheduler; changed in place, as are the surroundings.
+        Oracle of any scheduler; changed in place, as is the environment.
     rows, expected : array of uint64, (cycles, words)
         Rows to fill.
-    happened : Happened
+    event_log : EventLog
         Record of the rules of each cycle, filled.
     stats : Statistics
         Statistics of the service that each lane received, updated.
     """
     state, given = machine.state, machine.seen
     for cycle in range(len(rows)):
-        before(surroundings, traffic.chances, traffic.wild, tables.writes, tables.field_bits, given)
-        draw_own(state, machine, surroundings, traffic)
+        drive_cycle(environment, traffic.chances, traffic.wild, tables.writes, tables.field_bits, given)
+        draw_specific_inputs(state, machine, environment, traffic)
         put_scheduler(machine, rows[cycle])
         lane, source = run_scheduler(machine, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
-        after(surroundings, traffic.chances, len(tables.writes), given, lane, source, stats)
-        note(state, machine, surroundings, lane if given[READY] != 0 else NO_LANE)
+        log_rules(event_log, machine.rules, cycle)
+        apply_grant(environment, traffic.chances, len(tables.writes), given, lane, source, stats)
+        record_grant(state, machine, environment, lane if given[READY] != 0 else NO_LANE)

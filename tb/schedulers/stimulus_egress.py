@@ -1,4 +1,4 @@
-"""Stimulus of an egress scheduler: surroundings, tables written through the program port, statistics."""
+"""Stimulus of an egress scheduler: environment, tables written through the program port, statistics."""
 
 from __future__ import annotations
 
@@ -17,13 +17,21 @@ from vlane.tb.by_name import crosses
 from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
+from vlane.tb.schedulers.queue_environment import (
+    T_LEFT_OUT,
+    T_NOW,
+    T_TABLE,
+    T_WRITE,
+    clear_queues,
+    count_waiting,
+    new_environment,
+)
 from vlane.tb.schedulers.rows_egress import Tables, Traffic, fill
-from vlane.tb.schedulers.surroundings import T_LEFT_OUT, T_NOW, T_TABLE, T_WRITE, clear, count_waiting, new_surroundings
-from vlane.tb.schedulers.traffic import Phase, new_statistics, varied
+from vlane.tb.schedulers.traffic import Phase, new_statistics, varied_phases
 
 
 class EgressStimulus(Stimulus):
-    """A golden scheduler with its surroundings.
+    """Stimulus of an egress scheduler: its oracle, the queues and the link, and tables to program.
 
     Parameters
     ----------
@@ -50,7 +58,7 @@ class EgressStimulus(Stimulus):
             )
         self._machine = oracle.machine
         self.statistics = [new_statistics() for _ in phases]
-        self._around = new_surroundings(oracle.machine, seed)
+        self._around = new_environment(oracle.machine, seed)
         self._tables = Tables(writes, np.ascontiguousarray(oracle.machine.ins[SELECT : WEIGHT + 1, 1]))
 
     @property
@@ -65,12 +73,12 @@ class EgressStimulus(Stimulus):
 
     def _enter(self, index: int) -> None:
         """Restart the waits of a phase. After a wild phase, remove forbidden packets from the queues."""
-        surroundings = self._around
-        surroundings.since[:] = surroundings.regs[T_NOW]
+        environment = self._around
+        environment.since[:] = environment.regs[T_NOW]
         if index and self.phases[index - 1].wild:
-            clear(surroundings)
+            clear_queues(environment)
         if self.phases[index].table >= 0:
-            surroundings.regs[T_WRITE], surroundings.regs[T_TABLE], surroundings.regs[T_LEFT_OUT] = (
+            environment.regs[T_WRITE], environment.regs[T_TABLE], environment.regs[T_LEFT_OUT] = (
                 0,
                 self.phases[index].table,
                 0,
@@ -111,7 +119,7 @@ class EgressStimulus(Stimulus):
 def applicable_rules(
     rules: Sequence[Rule], parameters: Mapping[str, Any], *, never: Collection[str] = ()
 ) -> frozenset[str]:
-    """Return the rules that some table can reach: all but ``never``, and without VL15's if the instance has no VL15."""
+    """Return the rules that some table can reach: all except ``never``, and those of VL15 only with VL15."""
     return frozenset(
         rule.name for rule in rules if rule.name not in never and (parameters["vl15"] or rule.name != "vl15_first")
     )
@@ -183,7 +191,7 @@ def scheduled(
     stimulus = EgressStimulus(
         scheduler_oracle(name, parameters, in_rows(inputs, outputs)),
         writes=np.array(programs, np.int64).reshape(len(programs), -1, 4),
-        phases=phases or cut(varied(range(len(programs)), each), cycles),
+        phases=phases or cut(varied_phases(range(len(programs)), each), cycles),
         seed=seed,
     )
     stimulus.applicable = frozenset() if writes else applicable
@@ -193,7 +201,7 @@ def scheduled(
 
 
 def watch(stimulus: Stimulus, name: str, parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout) -> None:
-    """Make a stimulus with random tables count the crosses of its scheduler."""
+    """Count the crosses of the scheduler during a stimulus with random tables."""
     module = crosses(name)
     stimulus.watch(
         module.crosses(parameters),
@@ -205,7 +213,7 @@ def watch(stimulus: Stimulus, name: str, parameters: Mapping[str, Any], *, input
 
 
 def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list[Write]:
-    """Return the writes of a random map, or nothing without a map."""
+    """Return the writes of a random lane-to-requester map, or no writes for a scheduler without a map."""
     if not requesters:
         return []
     most = source.choice((requesters, requesters, min(2, requesters), 32))

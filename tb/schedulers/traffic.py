@@ -62,20 +62,28 @@ class Phase:
     name: str = ""
 
 
-def varied(tables: Iterable[int], each: int) -> list[Phase]:
-    """Return phases with every kind of traffic for each table, eight times ``each`` cycles per table."""
+def varied_phases(tables: Iterable[int], cycles_each: int) -> list[Phase]:
+    """Return phases of every kind of traffic for each table, 8 * ``cycles_each`` cycles per table."""
     phases = []
     for table in tables:
         phases += [
-            Phase(each, table, name="back to back", extremes=64),
-            Phase(each, name="idle lanes", idle_bits=3 + table % 4, extremes=64, hold=8, vl15=2),
+            Phase(cycles_each, table, name="back to back", extremes=64),
+            Phase(cycles_each, name="idle lanes", idle_bits=3 + table % 4, extremes=64, hold=8, vl15=2),
             Phase(
-                each, name="stalls and resets", ready=160, idle_bits=2, hold=24, stall=48, vl15=6, reset=64, rewrite=4
+                cycles_each,
+                name="stalls and resets",
+                ready=160,
+                idle_bits=2,
+                hold=24,
+                stall=48,
+                vl15=6,
+                reset=64,
+                rewrite=4,
             ),
-            Phase(each, table, name="small packets", most_blocks=3, idle_bits=table % 2, stall=8),
-            Phase(each, name="few lanes", least_blocks=20, most_blocks=40, idle_bits=7, rewrite=2),
-            Phase(2 * each, name="anything", wild=True),
-            Phase(each, table, name="paced", most_blocks=4, paced=True, rewrite=16, stall=16, hold=8),
+            Phase(cycles_each, table, name="small packets", most_blocks=3, idle_bits=table % 2, stall=8),
+            Phase(cycles_each, name="few lanes", least_blocks=20, most_blocks=40, idle_bits=7, rewrite=2),
+            Phase(2 * cycles_each, name="anything", wild=True),
+            Phase(cycles_each, table, name="paced", most_blocks=4, paced=True, rewrite=16, stall=16, hold=8),
         ]
     return phases
 
@@ -101,7 +109,7 @@ class Statistics(NamedTuple):
 
 
 def new_statistics() -> Statistics:
-    """Return statistics that are all 0."""
+    """Return zeroed statistics."""
     shape = (LANES, 4)
     return Statistics(
         np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(1, np.int64)

@@ -49,7 +49,7 @@ def _drops(cycles: Cycles, ports: int) -> dict[tuple[int, int, bool], Truths]:
     return found
 
 
-def _dropped(ports: int, cause: int, lane: int | None = None, *, single: bool | None = None) -> Event:
+def _drop_event(ports: int, cause: int, lane: int | None = None, *, single: bool | None = None) -> Event:
     """Return the event of a drop for a cause, optionally on one lane, of single-flit or of longer packets."""
 
     def happened(cycles: Cycles) -> Any:
@@ -68,7 +68,7 @@ def _any_of(ports: int, name: str) -> Event:
     return lambda cycles: np.logical_or.reduce([cycles.on(name.format(port)) for port in range(ports)])
 
 
-def _starts_on(ports: int, credit_in: str, blocks: str) -> Event:
+def _start_after_credit(ports: int, credit_in: str, blocks: str) -> Event:
     """Return the event that an output starts a packet one cycle after a credit for the packet's lane."""
 
     def happened(cycles: Cycles) -> Any:
@@ -88,7 +88,7 @@ def _starts_on(ports: int, credit_in: str, blocks: str) -> Event:
 
 
 def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
-    """Return the events of an instance that are not rules."""
+    """Return the named conditions on the ports of a switch from which crosses are formed, in addition to the rules."""
     ports, lanes = parameters["ports"], parameters["data_vls"]
     by_fcp = CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
     credit_in, credit_out, blocks = ("hears", "says", "valid") if by_fcp else ("heard", "returned", "blocks")
@@ -97,7 +97,7 @@ def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
         "top written": lambda cycles: cycles.on("lft__enable") & cycles.on("lft__top"),
         "credit received": _any_of(ports, f"{credit_in}__{{}}__{blocks}"),
         "credit returned": _any_of(ports, f"{credit_out}__{{}}__{blocks}"),
-        "start on the lane just credited": _starts_on(ports, credit_in, blocks),
+        "start on the lane just credited": _start_after_credit(ports, credit_in, blocks),
         "reset": lambda cycles: cycles.on("rst"),
     }
     for phase in PHASES:
@@ -106,15 +106,15 @@ def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
         if not cause:
             continue
         name = cause.name.lower()
-        events[f"{name} of one flit"] = _dropped(ports, int(cause), single=True)
-        events[f"{name} of several flits"] = _dropped(ports, int(cause), single=False)
+        events[f"{name} of one flit"] = _drop_event(ports, int(cause), single=True)
+        events[f"{name} of several flits"] = _drop_event(ports, int(cause), single=False)
         for lane in range(lanes):
-            events[f"{name} on lane {lane}"] = _dropped(ports, int(cause), lane)
+            events[f"{name} on lane {lane}"] = _drop_event(ports, int(cause), lane)
     return events
 
 
 def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses phase x cause x lane, and cause x size."""
+    """Return the crosses of packet drops: (phase, cause, lane) and (cause, packet size)."""
     found: tuple[Cross, ...] = ()
     for phase, causes in _DROPPING.items():
         for cause in causes:
@@ -127,7 +127,7 @@ def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
 
 
 def shared() -> tuple[Cross, ...]:
-    """Return the crosses that both kinds share."""
+    """Return the crosses that the InfiniBand and the Omni-Path switch share."""
     found = together(
         "table_written x granted",
         "table_written x started",

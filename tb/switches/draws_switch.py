@@ -6,36 +6,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.tables.lft import FIRST_MULTICAST, PERMISSIVE
 from vlane.tb.switches.phases_switch import CERTAIN
-from vlane.tb.switches.surroundings_switch import SwitchSurroundings
+from vlane.tb.switches.switch_environment import SwitchEnvironment
 from vlane.tb.switches.switch_kinds import lane_numbers
 from vlane.tb.switches.table_writes import one_high_bit
 
 
 @inner
-def draw_lane(surroundings: SwitchSurroundings, bits: NDArray[np.uint64], reckless: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
-    """Draw a lane, occasionally an absent lane if ``reckless``."""
-    return below(
-        bits, lane_numbers(surroundings.switches) if reckless and below(bits, 8) == 0 else surroundings.owed.shape[1]
+def draw_lane(environment: SwitchEnvironment, rng: NDArray[np.uint64], allow_absent_lanes: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
+    """Draw a lane, occasionally an absent lane if ``allow_absent_lanes``."""
+    return draw_below(
+        rng,
+        lane_numbers(environment.switches)
+        if allow_absent_lanes and draw_below(rng, 8) == 0
+        else environment.owed.shape[1],
     )
 
 
 @inner
-def draw_dlid(surroundings: SwitchSurroundings, bits: NDArray[np.uint64], bad: int, hot: int) -> int:
+def draw_dlid(environment: SwitchEnvironment, rng: NDArray[np.uint64], bad: int, hot: int) -> int:
     """Draw a DLID: with probability ``bad`` one without a port, with probability ``hot`` LID 1."""
-    if below(bits, CERTAIN) < bad:
-        lids = len(surroundings.lft)
-        one_bit = 1 << below(bits, 16)
+    if draw_below(rng, CERTAIN) < bad:
+        lids = len(environment.lft)
+        one_bit = 1 << draw_below(rng, 16)
         kinds = (
             0,
             PERMISSIVE,
             PERMISSIVE ^ one_bit,
             FIRST_MULTICAST,
-            lids + below(bits, 9),
-            below(bits, 65536),
-            one_high_bit(lids, bits),
+            lids + draw_below(rng, 9),
+            draw_below(rng, 65536),
+            one_high_bit(lids, rng),
         )
-        return kinds[below(bits, len(kinds))]
-    return 1 + (0 if below(bits, CERTAIN) < hot else below(bits, len(surroundings.lft) - 1))
+        return kinds[draw_below(rng, len(kinds))]
+    return 1 + (0 if draw_below(rng, CERTAIN) < hot else draw_below(rng, len(environment.lft) - 1))

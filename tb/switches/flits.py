@@ -26,44 +26,44 @@ _NO_OPCODE, _OPCODE = np.uint64((1 << 56) - 1), np.uint64(CNP_OPCODE << 56)
 
 @inner
 def header_of(sl: int, dlid: int, pktlen: int) -> int:
-    """Return a header without stamp. All other fields are 0."""
+    """Return a local route header with SL, DLID and packet length. Version, VL, SLID and next header are 0."""
     return (sl << 52) | (dlid << 32) | (pktlen << 16)
 
 
 @inner
-def on_lane(header: int, lane: int) -> Any:
-    """Return a header with its VL, as an unsigned number."""
+def header_with_vl(header: int, lane: int) -> Any:
+    """Insert a VL into a header and return it as an unsigned 64-bit number."""
     return np.uint64(header) | (np.uint64(lane) << _VL)
 
 
 @inner
-def on_channel(header: int, channel: int) -> Any:
-    """Return a header with its channel in Omni-Path's form, as an unsigned number."""
-    return on_lane(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)
+def header_with_channel(header: int, channel: int) -> Any:
+    """Insert a service channel (Omni-Path layout: low 4 bits as the VL) into a header, as an unsigned number."""
+    return header_with_vl(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)
 
 
 @inner
-def _payload(number: int, place: int, word: int) -> int:
+def _payload(packet_number: int, flit_index: int, word: int) -> int:
     """Return the payload of a flit's word. Packets, flits and words have different payloads."""
-    mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
+    mixed = (packet_number * 0x9E3779B1 + flit_index * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
     return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
 
 
 @inner
-def flit_word(number: int, place: int, word: int) -> Any:
-    """Return a word of a flit, with the packet's number in its top bits."""
-    return np.uint64(_payload(number, place, word)) | np.uint64(number & 15) << np.uint64(60)
+def flit_word(packet_number: int, flit_index: int, word: int) -> Any:
+    """Return a pseudo-random word of a body flit, with the packet number modulo 16 in the top 4 bits."""
+    return np.uint64(_payload(packet_number, flit_index, word)) | np.uint64(packet_number & 15) << np.uint64(60)
 
 
 @inner
-def first_word(number: int, word: int) -> Any:
-    """Return a word of a packet's first flit. Every eighth packet has a CNP's opcode."""
-    value = flit_word(number, 0, word)
-    return value & _NO_OPCODE | _OPCODE if number & 7 == 5 else value
+def first_word(packet_number: int, word: int) -> Any:
+    """Return a pseudo-random word of a packet's first flit. Every eighth packet gets the opcode of a CNP."""
+    value = flit_word(packet_number, 0, word)
+    return value & _NO_OPCODE | _OPCODE if packet_number & 7 == 5 else value
 
 
 @inner
 def is_markable(header: int, second: int) -> bool:
-    """Return whether a packet with these first two words has a base transport header after the LRH, and is no CNP."""
+    """Return whether a packet may be marked with FECN: a BTH follows the LRH, and the opcode is not that of a CNP."""
     lnh = np.uint64(header) >> _LNH_AT & np.uint64(3)
     return lnh == np.uint64(LNH_BTH) and np.uint64(second) >> _OPCODE_AT != np.uint64(CNP_OPCODE)

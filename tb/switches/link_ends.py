@@ -1,6 +1,6 @@
-"""Senders and receivers at a switch, written from the contract pages only, without golden.
+"""Independent senders and receivers for a switch test, written from the contract pages, without golden.
 
-``Sender``, ``Receiver`` and ``delivers`` can be reused for other devices.
+``Sender``, ``Receiver`` and ``delivers`` also work for other devices with the same ports.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from vlane.tb.machinery.cocotb_benches.cocotb_drive import setting, start
 _CYCLES, _DRAIN, _READY = 3000, 1500, 0.9
 
 
-class Kind(Protocol):
-    """Properties of one kind of switch: headers, map to lanes, blocks per return, several VLs per return."""
+class SwitchKind(Protocol):
+    """Interface to the differences between switches: header layout, SL or channel map, and form of credit returns."""
 
     blocks: int
     vls_apart: bool
 
-    def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
-        """Return a header to send on a lane, from one with destination and size."""
+    def header(self, destination_header: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
+        """Return the header with the sender's lane, from a header with destination and size."""
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
-        """Return a packet's outgoing header and lane."""
+        """Return the header and the lane with which a packet must leave."""
 
     def map_writes(self, ports: int, lanes: int) -> Sequence[Mapping[str, int]]:
-        """Return the writes of the map to lanes on which ``leaves`` relies."""
+        """Return the writes that program the map on which ``leaves`` relies."""
 
 
 class Packet(NamedTuple):
-    """A packet as it was sent."""
+    """A packet that was sent: sender, lane, header and flits."""
 
     sender: int
     lane: int
@@ -44,8 +44,8 @@ class Packet(NamedTuple):
     flits: tuple[int, ...]
 
 
-class Room:
-    """Credit counters of a sender: a minimum and a maximum per lane."""
+class CreditCounters:
+    """Blocks in use in a remote buffer, by lane, with a minimum and a maximum per lane."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.minimum, self.maximum = settings["minimum"], settings["maximum"]
@@ -53,17 +53,17 @@ class Room:
         self.used = [0] * settings["data_vls"]
 
     def fits(self, lane: int, blocks: int) -> bool:
-        """Return whether a packet may be sent."""
+        """Return whether ``blocks`` more blocks of a lane fit into the remote buffer."""
         after = [used + blocks * (lane == number) for number, used in enumerate(self.used)]
         return after[lane] <= self.maximum and sum(max(0, used - self.minimum) for used in after) <= self.shared
 
 
 class Sender:
-    """Drive ``rx`` of a port with random packets, and read ``returned``: blocks and VL, or one bit per VL."""
+    """Drive random packets into a port as far as credits permit, and count the returned credits."""
 
-    def __init__(self, dut: Any, kind: Kind, port: int, settings: dict[str, Any], source: random.Random) -> None:
+    def __init__(self, dut: Any, kind: SwitchKind, port: int, settings: dict[str, Any], source: random.Random) -> None:
         self.dut, self.kind, self.port, self.settings, self.source = dut, kind, port, settings, source
-        self.room, self.left = Room(settings), deque[tuple[int, int, int, int]]()
+        self.room, self.left = CreditCounters(settings), deque[tuple[int, int, int, int]]()
         self.sent: list[Packet] = []
         self.on = True
 
@@ -83,7 +83,7 @@ class Sender:
             self.left.append((lane, place == 0, place == flits - 1, data))
 
     def drive(self) -> None:
-        """Drive the inputs of a cycle."""
+        """Drive the next flit of the current packet, or start a packet with a probability of 70 %."""
         if not self.left:
             self._packet()
         flit = self.left.popleft() if self.left else None
@@ -91,7 +91,7 @@ class Sender:
             getattr(self.dut, f"rx__{self.port}__{name}").value = value
 
     def listen(self) -> None:
-        """Read the outputs of a cycle."""
+        """Read the credits that the switch returns and release the blocks. Fail if a lane returns too many."""
         blocks = int(getattr(self.dut, f"returned__{self.port}__blocks").value)
         freed = [(lane, 1) for lane in range(self.settings["data_vls"]) if blocks >> lane & 1]
         if not self.kind.vls_apart:
@@ -102,16 +102,16 @@ class Sender:
 
 
 class Receiver:
-    """Watch ``tx`` of a port, return credits after random delays, and collect packets."""
+    """Collect the packets that leave a port, and return credits after random delays."""
 
-    def __init__(self, dut: Any, kind: Kind, port: int, settings: dict[str, Any], source: random.Random) -> None:
+    def __init__(self, dut: Any, kind: SwitchKind, port: int, settings: dict[str, Any], source: random.Random) -> None:
         self.dut, self.kind, self.port, self.source = dut, kind, port, source
-        self.room, self.held = Room(settings), [0] * settings["data_vls"]
+        self.room, self.held = CreditCounters(settings), [0] * settings["data_vls"]
         self.open: list[int] = []
         self.got: list[tuple[int, ...]] = []
 
     def drive(self) -> None:
-        """Drive the inputs of a cycle. Delayed credit returns create back-pressure."""
+        """Return the credit of random stored blocks. The delay creates back-pressure."""
         lanes = [lane for lane, blocks in enumerate(self.held) if blocks]
         if self.kind.vls_apart:
             self._drive_lanes(lanes)
@@ -133,7 +133,7 @@ class Receiver:
         getattr(self.dut, f"heard__{self.port}__blocks").value = sum(1 << lane for lane in freed)
 
     def listen(self) -> None:
-        """Read the outputs of a cycle."""
+        """Read a flit. Fail on a gap, on interleaved packets, or on a packet without credit."""
         valid, vl, first, last, data = (
             int(getattr(self.dut, f"tx__{self.port}__{name}").value)
             for name in ("valid", "vl", "first", "last", "data")
@@ -154,8 +154,8 @@ class Receiver:
             self.open = []
 
 
-async def delivers(dut: Any, kind: Kind) -> None:
-    """Check that every packet leaves once, in order and unchanged except for its stamp, without overflows."""
+async def delivers(dut: Any, kind: SwitchKind) -> None:
+    """Check that every packet leaves once, unchanged except for VL or channel, and in order per flow and lane."""
     settings = setting()["parameters"]
     ports, lanes, lids = settings["ports"], settings["data_vls"], settings["lids"]
     source = random.Random(setting()["seed"])  # noqa: S311 - a repeatable choice
@@ -187,7 +187,7 @@ async def _run(dut: Any, senders: list[Sender], receivers: list[Receiver], sourc
         await FallingEdge(dut.clk)
 
 
-def _check_received(port: int, receiver: Receiver, sent: list[Packet], kind: Kind, lanes: int) -> None:
+def _check_received(port: int, receiver: Receiver, sent: list[Packet], kind: SwitchKind, lanes: int) -> None:
     """Compare received packets with those sent: in order for each (sender, incoming lane, outgoing lane)."""
     expected: dict[tuple[int, int, int], deque[tuple[int, ...]]] = {}
     for packet in sent:

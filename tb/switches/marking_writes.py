@@ -11,10 +11,10 @@ from vlane.congestion.cc_marker import LARGEST_THRESHOLD, RATE_BITS, SIZE_BITS, 
 from vlane.congestion.marking_write import PORT_BITS
 from vlane.golden.congestion.markers import set_marking_rate, set_port_element, set_threshold, set_victim_mask
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.golden.switches.marking import Marking
 from vlane.tb.machinery.native.packing import put
-from vlane.tb.switches.surroundings_switch import (
+from vlane.tb.switches.switch_environment import (
     W_FIVE,
     W_FOUR,
     W_KIND,
@@ -22,7 +22,7 @@ from vlane.tb.switches.surroundings_switch import (
     W_THREE,
     W_TWO,
     WRITES_MARKING,
-    SwitchSurroundings,
+    SwitchEnvironment,
 )
 
 _NAMES = (
@@ -49,28 +49,28 @@ _SIZES = _VALID - 1
 
 
 @inner
-def draw_marking(surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
-    """Draw a write of settings, occasionally an element of an absent output, or arbitrary values."""
-    write, ports = surroundings.written[slot], len(surroundings.tx)
-    write[W_KIND], write[W_ONE] = WRITES_MARKING, below(bits, _SELECTS)
-    write[W_TWO] = below(bits, 1 << PORT_BITS) if below(bits, 16) == 0 else below(bits, ports)
-    high = LARGEST_THRESHOLD - below(bits, 4)
-    write[W_THREE] = below(bits, LARGEST_THRESHOLD + 1) if below(bits, 4) == 0 else high
-    size = below(bits, _VALID) if below(bits, 16) == 0 else below(bits, 3)
-    write[W_FOUR] = size + _VALID * (below(bits, 4) != 0) + _STARVES * (below(bits, 8) == 0)
-    write[W_FIVE] = below(bits, 1 << RATE_BITS) if below(bits, 16) == 0 else below(bits, 4)
-    surroundings.rows[slot] = draw(bits)
+def draw_marking(environment: SwitchEnvironment, slot: int, rng: NDArray[np.uint64]) -> None:
+    """Draw a write of congestion settings. A few writes address an absent output or have arbitrary values."""
+    write, ports = environment.written[slot], len(environment.tx)
+    write[W_KIND], write[W_ONE] = WRITES_MARKING, draw_below(rng, _SELECTS)
+    write[W_TWO] = draw_below(rng, 1 << PORT_BITS) if draw_below(rng, 16) == 0 else draw_below(rng, ports)
+    high = LARGEST_THRESHOLD - draw_below(rng, 4)
+    write[W_THREE] = draw_below(rng, LARGEST_THRESHOLD + 1) if draw_below(rng, 4) == 0 else high
+    size = draw_below(rng, _VALID) if draw_below(rng, 16) == 0 else draw_below(rng, 3)
+    write[W_FOUR] = size + _VALID * (draw_below(rng, 4) != 0) + _STARVES * (draw_below(rng, 8) == 0)
+    write[W_FIVE] = draw_below(rng, 1 << RATE_BITS) if draw_below(rng, 16) == 0 else draw_below(rng, 4)
+    environment.rows[slot] = draw_bits(rng)
 
 
 @inner
-def _apply(marking: Marking, surroundings: SwitchSurroundings, cycle: int) -> None:
+def _apply(marking: Marking, environment: SwitchEnvironment, cycle: int) -> None:
     slot, markers = cycle % 4, marking.markers
-    write = surroundings.written[slot]
+    write = environment.written[slot]
     if write[W_KIND] != WRITES_MARKING:
         return
-    for port in range(len(surroundings.tx)):
+    for port in range(len(environment.tx)):
         if write[W_ONE] == _MASK:
-            set_victim_mask(markers, port, int(surroundings.rows[slot] >> np.uint64(port)) & 1)
+            set_victim_mask(markers, port, int(environment.rows[slot] >> np.uint64(port)) & 1)
         elif write[W_ONE] == _THRESHOLD:
             set_threshold(markers, port, write[W_THREE], write[W_FOUR] & _SIZES)
         elif write[W_ONE] == _RATE:
@@ -83,17 +83,17 @@ def _apply(marking: Marking, surroundings: SwitchSurroundings, cycle: int) -> No
 
 
 @by_type({Marking: _apply}, default=True)
-def apply_marking(marking: Any, surroundings: SwitchSurroundings, cycle: int) -> None:
+def apply_marking(marking: Any, environment: SwitchEnvironment, cycle: int) -> None:
     """Apply the settings written in a cycle to golden's markers (IBS-M3)."""
 
 
 @inner
-def element_of(surroundings: SwitchSurroundings, slot: int) -> tuple[int, int, int, int]:
-    """Return the written element of a port: port, whether it is for credit starvation, threshold, parameter.
+def element_of(environment: SwitchEnvironment, slot: int) -> tuple[int, int, int, int]:
+    """Return (port, is for credit starvation, threshold, parameter) of the written port element.
 
-    The port is -1 if no element is written.
+    The port is -1 if the write is not one of an element.
     """
-    write = surroundings.written[slot]
+    write = environment.written[slot]
     if write[W_KIND] != WRITES_MARKING or write[W_ONE] != _PORT:
         return -1, 0, 0, 0
     both = _VALID | _STARVES
@@ -101,16 +101,16 @@ def element_of(surroundings: SwitchSurroundings, slot: int) -> tuple[int, int, i
 
 
 @inner
-def show_marking(
-    surroundings: SwitchSurroundings,
+def write_marking_inputs(
+    environment: SwitchEnvironment,
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
     ins: NDArray[np.int64],
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write the settings to the program port."""
-    write, first = surroundings.written[slot], len(ins) - len(MARKING_PROGRAM)
+    """Drive the program port of the congestion settings with the stored write."""
+    write, first = environment.written[slot], len(ins) - len(MARKING_PROGRAM)
     put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_ONE])
     put(rows, row, ins, first + 2, write[W_TWO])
@@ -119,4 +119,4 @@ def show_marking(
     put(rows, row, ins, first + 5, write[W_FIVE])
     put(rows, row, ins, first + 6, write[W_FOUR] & _VALID != 0)
     put(rows, row, ins, first + 7, write[W_FOUR] & _STARVES != 0)
-    put(rows, row, ins, first + 8, surroundings.rows[slot])
+    put(rows, row, ins, first + 8, environment.rows[slot])

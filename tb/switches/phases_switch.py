@@ -60,7 +60,7 @@ class SwitchPhase:
 
     @property
     def wild(self) -> bool:
-        """Always false: the contract defines the effects of reckless traffic, so its rules count."""
+        """Whether rule counts are excluded: False, because the contract also covers senders that ignore credits."""
         return False
 
 
@@ -77,12 +77,12 @@ def _write_cycles(parameters: Mapping[str, Any], map_writes: int) -> int:
 
 
 def full_round(parameters: Mapping[str, Any], *, map_writes: int) -> int:
-    """Return the shortest run, in cycles, in which every kind of phase has its full length."""
+    """Return the length in cycles of the shortest run in which no phase is shortened."""
     return _KINDS * (_TRAFFIC + _write_cycles(parameters, map_writes))
 
 
 def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int) -> tuple[SwitchPhase, ...]:
-    """Return phases of at least ``cycles`` cycles in total, each longer than the table writes take.
+    """Return the phases of a run of at least ``cycles`` cycles, each longer than its table writes take.
 
     Parameters
     ----------

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from amaranth.hdl import Assume, Cat, Fragment, Module, Mux, Signal, Value
 
 from vlane.hdl.buffers.buffer_geometry import FLAGS
-from vlane.tb.buffers.vlbuffer.proofs_account import BufferAccount, accounted
-from vlane.tb.machinery.proofs.inside import emptied, inside
-from vlane.tb.machinery.proofs.properties import Gathered, Properties, free_inputs
-from vlane.tb.switches.proofs_delivery_parts import Arriving, Crossing, Heads, TakenAndNew, one_of
+from vlane.tb.buffers.vlbuffer.proofs_account import BufferModel, with_model_inside
+from vlane.tb.machinery.proofs.inside import cut_out, inner_signal
+from vlane.tb.machinery.proofs.properties import MergedClaims, Properties, free_inputs
+from vlane.tb.switches.proofs_delivery_parts import ArrivingPackets, CrossingPacket, HeadPackets, PacketSets, one_of
 from vlane.tb.switches.proofs_flit_chain import BEHIND, CHAIN_STATEMENTS, INDEX_BITS, TAG, ChainEnds, FlitChain, tag
 from vlane.tb.switches.proofs_followed_packet import FollowedPacket
 from vlane.tb.tables.proofs_tables import at
@@ -64,12 +64,12 @@ class DeliveryProperties(Properties):
         self.switch, self.lanes = switch, range(switch.geometry.vls)
         self.m = Module()
         self.followed = FollowedPacket(self.m, switch)
-        self.each = Gathered(self.claim, longer=switch.geometry.largest > 1)
-        self.free = [each for part in (switch.table, switch.map) for each in emptied(part)]
+        self.each = MergedClaims(self.claim, longer=switch.geometry.largest > 1)
+        self.free = [each for part in (switch.table, switch.map) for each in cut_out(part)]
         for output in switch.outputs:
-            self.free += [each for part in self._taken_out(output) for each in emptied(part)]
-        self.at_input = [accounted(port.storage) for port in switch.inputs]
-        self.at_output = [accounted(output.storage) for output in switch.outputs]
+            self.free += [each for part in self._taken_out(output) for each in cut_out(part)]
+        self.at_input = [with_model_inside(port.storage) for port in switch.inputs]
+        self.at_output = [with_model_inside(output.storage) for output in switch.outputs]
         self.places: list[Value] = []
         """Whether the followed flit is in a place, one bit per place."""
         self.first_places: list[Value] = []
@@ -80,9 +80,9 @@ class DeliveryProperties(Properties):
         """Whether the flit is in its input, still arriving there, or not sent yet."""
         self.at_lane: list[list[Value]] = [[] for _ in range(switch.ports)]
         """Whether the flit is in the buffer of an output, by output and lane."""
-        self.arriving: list[Arriving] = []
+        self.arriving: list[ArrivingPackets] = []
         """Packets that arrive on the links."""
-        self.crossings: list[Crossing] = []
+        self.crossings: list[CrossingPacket] = []
         """Packets that cross from the inputs."""
 
     def _taken_out(self, output: Any) -> tuple[Any, ...]:
@@ -111,7 +111,7 @@ class DeliveryProperties(Properties):
         return m
 
     @property
-    def accounts(self) -> list[BufferAccount]:
+    def accounts(self) -> list[BufferModel]:
         """Return the models of all buffers in which a flit may be."""
         return [*self.at_input, *self.at_output]
 
@@ -119,8 +119,8 @@ class DeliveryProperties(Properties):
         """Model arriving packets and assume that every head not dropped gets an existing output and lane."""
         switch = self.switch
         for number, port in enumerate(switch.inputs):
-            kept = inside(self.fragment, "kept", f"input_{number}")
-            self.arriving.append(Arriving(m, number, switch.rx[number], port, kept))
+            kept = inner_signal(self.fragment, "kept", f"input_{number}")
+            self.arriving.append(ArrivingPackets(m, number, switch.rx[number], port, kept))
             found = (switch.table.out_port[number] <= switch.ports) & (switch.map.vl[number] < len(self.lanes))
             m.d.comb += Assume(Value.cast(port.cause).any() | found)
         self.followed.arrives(self.arriving, self.each)
@@ -138,15 +138,15 @@ class DeliveryProperties(Properties):
         """Return a mask of the header bits that contain the lane."""
         return 0xF << (width - 4)
 
-    def _wait(self, m: Module, number: int) -> None:
+    def _wait(self, m: Module, port_number: int) -> None:
         """Claim that an input's flits and heads correspond."""
-        port, account, claim = self.switch.inputs[number], self.at_input[number], self.each
-        packet, followed = self.arriving[number], self.followed
-        busy, crosses = self._crossing(number)
-        gone = Signal(INDEX_BITS, name=f"gone_{number}")
+        port, account, claim = self.switch.inputs[port_number], self.at_input[port_number], self.each
+        packet, followed = self.arriving[port_number], self.followed
+        busy, crosses = self._crossing(port_number)
+        gone = Signal(INDEX_BITS, name=f"gone_{port_number}")
         m.d.sync += gone.eq(Mux(port.granted, 0, gone + account.leaving_of(crosses.vl)))
         self.crossings.append(
-            Crossing(
+            CrossingPacket(
                 busy & ~crosses.drop, gone, crosses.blocks, crosses.outgoing_vl, crosses.output, port.crossing.last
             )
         )
@@ -155,22 +155,22 @@ class DeliveryProperties(Properties):
         claim("waiting-heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
         claim("waiting-heads", crosses.vl < len(self.lanes), when=busy)
         looked_up = followed.now[1]
-        told = TakenAndNew((crosses.blocks, self._is_as_told(crosses) & ~looked_up), (packet.size, looked_up))
+        told = PacketSets((crosses.blocks, self._is_as_told(crosses) & ~looked_up), (packet.size, looked_up))
         for lane in self.lanes:
             taken, comes = busy & (crosses.vl == lane), packet.kept & packet.opened & (packet.lane == lane)
             chain = FlitChain(m, claim, account, lane, ChainEnds(taken, gone, comes, packet.written))
             self.places += chain.here
             self.first_places.append(chain.here[0])
             claim("room-used", account.used[lane] == chain.held + Mux(comes, packet.left, 0))
-            path = (f"input_{number}", f"heads_{lane}")
-            heads = Heads(claim, "waiting-heads", self.fragment, path, self.switch.geometry.maximum)
+            path = (f"input_{port_number}", f"heads_{lane}")
+            heads = HeadPackets(claim, "waiting-heads", self.fragment, path, self.switch.geometry.maximum)
             records = [port._routed(entry) for entry in heads.entries]
             for place, record in enumerate(records):
                 claim("waiting-heads", self._is_head(record) & (record.vl == lane), when=heads.level > place)
             queued = [(record.blocks, self._is_as_told(record) & ~looked_up) for record in records]
             arrives = packet.arrived & (packet.lane == lane)
             own = heads.correspond(m, chain, taken, gone, arrives, told, queued)
-            own_way = (followed.port == number) & (followed.came_on == lane)
+            own_way = (followed.port == port_number) & (followed.came_on == lane)
             for place, (size, is_told) in enumerate(own):
                 here = chain.here[place]
                 claim("waiting-heads", is_told, when=here)
@@ -194,18 +194,20 @@ class DeliveryProperties(Properties):
         same: Value = (record.output == f.to) & (record.outgoing_vl == f.lane)
         return (record.blocks == f.size) & (record.drop == f.drops) & (f.drops | same)
 
-    def _crossing(self, number: int) -> tuple[Value, Any]:
+    def _crossing(self, port_number: int) -> tuple[Value, Any]:
         """Return whether a packet crosses from an input, and its record."""
-        return inside(self.fragment, "busy", f"input_{number}"), self.switch.inputs[number]._crosses
+        return inner_signal(self.fragment, "busy", f"input_{port_number}"), self.switch.inputs[port_number]._crosses
 
     def _between(self, m: Module) -> None:
         """Claim the state between inputs and outputs. The base class has none."""
 
-    def _coming(self, number: int) -> list[list[Crossing]]:
+    def _coming(self, port_number: int) -> list[list[CrossingPacket]]:
         """Return the packets that may cross to an output, by write port."""
-        return [[crossing.to(crossing.output == number) for crossing in self.crossings]]
+        return [[crossing.to(crossing.output == port_number) for crossing in self.crossings]]
 
-    def _taken_in(self, m: Module, account: BufferAccount, free: Value, coming: Sequence[Sequence[Crossing]]) -> None:
+    def _taken_in(
+        self, m: Module, account: BufferModel, free: Value, coming: Sequence[Sequence[CrossingPacket]]
+    ) -> None:
         """Claim that at most one packet enters each write port, on different lanes, and when a port is free."""
         claim = self.each
         ports = [one_of(m, each) for each in coming]
@@ -218,7 +220,7 @@ class DeliveryProperties(Properties):
             more = sum(Mux(port.busy & (port.lane == lane), port.size - port.gone, 0) for port in ports)
             claim("room-used", account.used[lane] == account.held[lane] + more)
 
-    def _written(self, coming: Sequence[Sequence[Crossing]], lane: int) -> tuple[Value, Value]:
+    def _written(self, coming: Sequence[Sequence[CrossingPacket]], lane: int) -> tuple[Value, Value]:
         """Return whether a packet is being written to a lane, and how many of its flits have been."""
         comes, written = Value.cast(0), Value.cast(0)
         for packet in itertools.chain(*coming):
@@ -226,13 +228,13 @@ class DeliveryProperties(Properties):
             comes, written = comes | mine, Mux(mine, packet.gone, written)
         return comes, written
 
-    def _send(self, m: Module, number: int) -> None:
+    def _send(self, m: Module, port_number: int) -> None:
         """Claim that an output contains the flits received, and space for the rest of their packets."""
-        output, account, claim = self.switch.outputs[number], self.at_output[number], self.each
-        scheduler, coming, path = output.scheduler, self._coming(number), f"output_{number}"
+        output, account, claim = self.switch.outputs[port_number], self.at_output[port_number], self.each
+        scheduler, coming, path = output.scheduler, self._coming(port_number), f"output_{port_number}"
         self._decides(m, scheduler, at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl))
         self._taken_in(m, account, Value.cast(output.free), coming)
-        sending, vl, now = (inside(self.fragment, name, path) for name in ("sending", "link_vl", "now"))
+        sending, vl, now = (inner_signal(self.fragment, name, path) for name in ("sending", "link_vl", "now"))
         sent, starts = Signal(INDEX_BITS), scheduler.grant & scheduler.ready
         m.d.sync += sent.eq(Mux(starts, 0, sent) + Mux(starts | sending, account.leaving_of(now), 0))
         most = self.switch.geometry.largest
@@ -243,19 +245,19 @@ class DeliveryProperties(Properties):
             )
             self.places += chain.here
             inner = (path, f"sizes_{lane}")
-            waiting = inside(self.fragment, "there", *inner)
+            waiting = inner_signal(self.fragment, "there", *inner)
             if self.switch.geometry.maximum > 1:
-                level = inside(self.fragment, "level", *inner, "others")
+                level = inner_signal(self.fragment, "level", *inner, "others")
                 claim("whole", waiting | ~level.any())
                 waiting = waiting + level
             claim("whole", waiting == chain.begun)
             for flit, place in zip(account.flits[lane], range(account.buffer.maximum), strict=True):
                 here, is_last = chain.here[place], chain.last[place]
-                self._is_at_output(here, number, lane, flit[FLAGS:])
+                self._is_at_output(here, port_number, lane, flit[FLAGS:])
                 claim("whole", self._is_its_place(chain.index[place], is_last), when=here)
-                claim("in-order", ~self._is_before(number, lane), when=chain.behind[place])
-            self.at_lane[number].append(Cat(chain.here).any())
-        self._on_the_link(number, sending, vl, sent)
+                claim("in-order", ~self._is_before(port_number, lane), when=chain.behind[place])
+            self.at_lane[port_number].append(Cat(chain.here).any())
+        self._on_the_link(port_number, sending, vl, sent)
 
     def _decides(self, m: Module, scheduler: Any, able: Value) -> None:
         """Assume that a cut-out scheduler grants only a lane that can send."""
@@ -265,23 +267,23 @@ class DeliveryProperties(Properties):
         """Return whether a flit is at the followed flit's index, and is a last flit exactly if the followed flit is."""
         return (index == self.followed.which) & (is_last == (self.followed.which + 1 == self.followed.size))
 
-    def _on_the_link(self, number: int, sending: Value, vl: Value, sent: Value) -> None:
+    def _on_the_link(self, port_number: int, sending: Value, vl: Value, sent: Value) -> None:
         """Claim the properties of leaving flits."""
-        tx, claim, out = self.switch.tx[number], self.each, self.out
+        tx, claim, out = self.switch.tx[port_number], self.each, self.out
         leaves, behind = tx.valid & (tag(tx.data) == TAG), tx.valid & (tag(tx.data) == BEHIND)
         claim("whole", (sent == 1) == tx.first, when=tx.valid)
         claim("whole", (sending == ~tx.last) & sent.any(), when=tx.valid)
         claim("whole", tx.vl == vl, when=tx.valid & sending, longer=True)
         claim("whole", self._is_its_place((sent - 1)[:INDEX_BITS], tx.last), when=leaves)
-        self._is_at_output(leaves, number, tx.vl, tx.data)
-        claim("in-order", ~(self._is_before(number, tx.vl) | at(self.at_lane[number], tx.vl)), when=behind)
+        self._is_at_output(leaves, port_number, tx.vl, tx.data)
+        claim("in-order", ~(self._is_before(port_number, tx.vl) | at(self.at_lane[port_number], tx.vl)), when=behind)
         f = self.followed
-        its_way = f.let_in & (f.to == number) & (f.lane == tx.vl)
+        its_way = f.let_in & (f.to == port_number) & (f.lane == tx.vl)
         claim("in-order", out == 1, when=behind & its_way & f.came)
 
-    def _is_at_output(self, here: Value, number: int, lane: Value | int, flit: Value) -> None:
+    def _is_at_output(self, here: Value, port_number: int, lane: Value | int, flit: Value) -> None:
         """Claim that the flit, if here, is at the right output and lane."""
-        self.each("where", self.followed.to == number, when=here)
+        self.each("where", self.followed.to == port_number, when=here)
         self._is_on_its_way(here, lane, flit)
 
     def _is_on_its_way(self, here: Value, lane: Value | int, flit: Value) -> None:

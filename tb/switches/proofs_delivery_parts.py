@@ -9,20 +9,20 @@ from typing import Any
 from amaranth.hdl import Array, Assume, Cat, Fragment, Module, Mux, Signal, Value
 
 from vlane.hdl.links.link import blocks_of
-from vlane.tb.machinery.proofs.inside import contents, inside
-from vlane.tb.machinery.proofs.properties import Gathered
+from vlane.tb.machinery.proofs.inside import inner_signal, memory_entries
+from vlane.tb.machinery.proofs.properties import MergedClaims
 from vlane.tb.switches.proofs_flit_chain import INDEX_BITS, FlitChain
 from vlane.tb.tables.proofs_tables import at, wrapped
 
 
-class Arriving:
+class ArrivingPackets:
     """Packets that arrive on a link. Assumption: the packets are whole, each on one lane.
 
     Parameters
     ----------
     m : Module
         Module to which the model is added.
-    number : int
+    port_number : int
         Number of the port.
     rx : LinkSignature
         Link on which the packets arrive.
@@ -49,9 +49,9 @@ class Arriving:
         A packet's first flit was accepted in the previous cycle.
     """
 
-    def __init__(self, m: Module, number: int, rx: Any, port: Any, kept: Value) -> None:
-        self.left, self.size = Signal(8, name=f"left_{number}"), Signal(8, name=f"size_{number}")
-        self.lane, self.arrived = Signal.like(rx.vl, name=f"lane_{number}"), Signal(name=f"arrived_{number}")
+    def __init__(self, m: Module, port_number: int, rx: Any, port: Any, kept: Value) -> None:
+        self.left, self.size = Signal(8, name=f"left_{port_number}"), Signal(8, name=f"size_{port_number}")
+        self.lane, self.arrived = Signal.like(rx.vl, name=f"lane_{port_number}"), Signal(name=f"arrived_{port_number}")
         self.opened, self.kept = self.left.any(), kept
         self.written = (self.size - self.left)[:8]
         self.keeps = rx.valid & Mux(rx.first, port.storage.accepted, kept)
@@ -68,14 +68,14 @@ class Arriving:
             m.d.sync += [self.size.eq(blocks), self.lane.eq(rx.vl)]
 
 
-class Heads:
-    """Heads of a buffer's lane: the packet being read, packets in a FIFO, and a packet on the way to the FIFO.
+class HeadPackets:
+    """Head records of a lane in order: packet being read, packets in the FIFO, packet on its way to the FIFO.
 
-    Each head is a sequence of values, the first of which is the packet's size.
+    Each record is a sequence of values; the first value is the packet's size.
 
     Parameters
     ----------
-    claim : Gathered
+    claim : MergedClaims
         Collector of the claims about the FIFO's pointers and level.
     statement : str
         Property to which the claims belong.
@@ -96,14 +96,16 @@ class Heads:
         The lane has at least one head; set by ``correspond``.
     """
 
-    def __init__(self, claim: Gathered, statement: str, fragment: Fragment, path: Sequence[str], depth: int) -> None:
+    def __init__(
+        self, claim: MergedClaims, statement: str, fragment: Fragment, path: Sequence[str], depth: int
+    ) -> None:
         self._claim, self._statement = claim, statement
-        self.level = inside(fragment, "level", *path)
-        self.entries = contents(fragment, *path, "storage")
+        self.level = inner_signal(fragment, "level", *path)
+        self.entries = memory_entries(fragment, *path, "storage")
         if depth > 1:
             stored, (consume, produce) = (
                 Array(self.entries),
-                (inside(fragment, name, *path) for name in ("consume", "produce")),
+                (inner_signal(fragment, name, *path) for name in ("consume", "produce")),
             )
             self.entries = [stored[wrapped(consume + place, depth)] for place in range(depth)]
             claim(statement, (consume < depth) & (produce == wrapped(consume + self.level, depth)))
@@ -114,9 +116,9 @@ class Heads:
         m: Module,
         chain: FlitChain,
         taken: Value,
-        gone: Value,
+        departed: Value,
         arrives: Value,
-        told: TakenAndNew,
+        expected: PacketSets,
         queued: Sequence[Sequence[Value]],
     ) -> list[tuple[Value, ...]]:
         """Claim that every packet of a lane has a head with the right size, and return each flit's head values.
@@ -129,16 +131,16 @@ class Heads:
             Flits of the lane.
         taken : Value
             A packet is being read.
-        gone : Value
+        departed : Value
             Number of flits of the packet being read that have left.
         arrives : Value
             A head is on its way to the FIFO.
-        told : TakenAndNew
+        expected : PacketSets
             Values of the head being read, and of the arriving one.
         queued : sequence of sequence of Value
             Values of the FIFO's entries.
         """
-        claim, fresh = self._claim, taken & ~gone.any()
+        claim, fresh = self._claim, taken & ~departed.any()
         self.any_there = taken | self.level.any() | arrives
         claim(self._statement, chain.begun == self.level + fresh + arrives)
         found, before = [], Value.cast(0)
@@ -146,7 +148,7 @@ class Heads:
             number = Signal(INDEX_BITS, name="number_of")
             before = before + first
             m.d.comb += number.eq(before - fresh)
-            own = [Mux(number == 0, *both) for both in zip(told.taken, told.new, strict=True)]
+            own = [Mux(number == 0, *both) for both in zip(expected.taken, expected.new, strict=True)]
             for entry, values in enumerate(queued):
                 is_its = (number == entry + 1) & (self.level > entry)
                 own = [Mux(is_its, value, other) for value, other in zip(values, own, strict=True)]
@@ -156,17 +158,17 @@ class Heads:
             found.append(tuple(own))
         return found
 
-    def newest(self, arrives: Value, told: TakenAndNew, queued: Sequence[Sequence[Value]]) -> tuple[Value, ...]:
-        """Return the values of the newest packet of the lane (the parameters: see ``correspond``)."""
+    def newest(self, arrives: Value, expected: PacketSets, queued: Sequence[Sequence[Value]]) -> tuple[Value, ...]:
+        """Return the head record of the lane's newest packet (parameters as in ``correspond``)."""
         return tuple(
             Mux(arrives, new, Mux(self.level == 0, taken, at(values, self.level - 1)))
-            for taken, new, values in zip(told.taken, told.new, zip(*queued, strict=True), strict=True)
+            for taken, new, values in zip(expected.taken, expected.new, zip(*queued, strict=True), strict=True)
         )
 
 
 @dataclass(frozen=True, slots=True)
-class TakenAndNew:
-    """Values of the heads that are not in the FIFO.
+class PacketSets:
+    """Head records outside the FIFO: the packet being read and the packet that just arrived.
 
     Parameters
     ----------
@@ -181,8 +183,8 @@ class TakenAndNew:
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
-    """Packet being read from a buffer, if any.
+class CrossingPacket:
+    """The packet that a reader transfers from a buffer to an output, if any.
 
     Parameters
     ----------
@@ -205,17 +207,17 @@ class Crossing:
     output: Value
     ends: Value
 
-    def to(self, there: Value) -> Crossing:
-        """Return the crossing, made idle unless ``there``."""
+    def to(self, there: Value) -> CrossingPacket:
+        """Return the crossing packet, made idle unless ``there`` is set."""
         return replace(self, busy=self.busy & there)
 
 
-def one_of(m: Module, packets: Sequence[Crossing]) -> Crossing:
-    """Return the busy crossing of several, of which at most one is busy."""
+def one_of(m: Module, packets: Sequence[CrossingPacket]) -> CrossingPacket:
+    """Return the busy packet among crossing packets of which at most one is busy."""
     names = ("gone", "size", "lane", "output", "ends")
     found = {name: Value.cast(getattr(packets[0], name)) for name in names}
     for packet in packets[1:]:
         found = {name: Mux(packet.busy, getattr(packet, name), found[name]) for name in names}
     made = {name: Signal(len(value), name=f"coming_{name}") for name, value in found.items()}
     m.d.comb += [made[name].eq(value) for name, value in found.items()]
-    return Crossing(Cat(packet.busy for packet in packets).any(), **made)
+    return CrossingPacket(Cat(packet.busy for packet in packets).any(), **made)

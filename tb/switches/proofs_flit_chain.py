@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from vlane.hdl.buffers.buffer_geometry import FLAGS
-from vlane.tb.buffers.vlbuffer.proofs_account import BufferAccount
-from vlane.tb.machinery.proofs.properties import Gathered
+from vlane.tb.buffers.vlbuffer.proofs_account import BufferModel
+from vlane.tb.machinery.proofs.properties import MergedClaims
 
 _TAG_BITS = 16
 TAG = (1 << _TAG_BITS) - 1
@@ -27,7 +27,7 @@ CHAIN_STATEMENTS = {
 
 
 def tag(data: Value) -> Value:
-    """Return the mark of a flit: the source LID of a header, its last bits (IBA 7.7), or as many bits of a body."""
+    """Return the bits that identify a flit in a proof: the SLID of a header, and the same bits of a body flit."""
     return data[len(data) - 64 :][:_TAG_BITS]
 
 
@@ -60,7 +60,7 @@ class FlitChain:
     ----------
     m : Module
         Module to which the claims are added.
-    claim : Gathered
+    claim : MergedClaims
         Collector of the claims, with ``CHAIN_STATEMENTS``.
     account : BufferAccount
         Reference model of the buffer.
@@ -87,7 +87,7 @@ class FlitChain:
         Number of packets whose first flit is there.
     """
 
-    def __init__(self, m: Module, claim: Gathered, account: BufferAccount, lane: int, ends: ChainEnds) -> None:
+    def __init__(self, m: Module, claim: MergedClaims, account: BufferModel, lane: int, ends: ChainEnds) -> None:
         self.lane = lane
         flits, self.held = account.flits[lane], account.held[lane]
         there = [self.held > place for place in range(len(flits))]
@@ -114,7 +114,7 @@ class FlitChain:
             within = (self.index[place] <= most) & (self.last[place] | (self.index[place] != most))
             claim("whole", within, when=exists)
 
-    def _claim(self, claim: Gathered, there: list[Value], ends: ChainEnds) -> None:
+    def _claim(self, claim: MergedClaims, there: list[Value], ends: ChainEnds) -> None:
         begins = ~(ends.taken & ends.gone.any())
         claim("whole", self.first[0] == begins, when=there[0])
         claim("whole", ends.comes, when=~there[0] & ~begins, longer=True)

@@ -9,8 +9,8 @@ from typing import Any
 from amaranth.hdl import Array, Assume, Cat, Module, Mux, Signal, Value
 
 from vlane.hdl.links.link import blocks_of
-from vlane.tb.machinery.proofs.properties import Gathered
-from vlane.tb.switches.proofs_delivery_parts import Arriving
+from vlane.tb.machinery.proofs.properties import MergedClaims
+from vlane.tb.switches.proofs_delivery_parts import ArrivingPackets
 from vlane.tb.switches.proofs_flit_chain import BEHIND, INDEX_BITS, TAG, tag
 from vlane.tb.tables.proofs_tables import constant
 
@@ -82,11 +82,11 @@ class FollowedPacket:
 
     @property
     def inputs(self) -> list[Signal]:
-        """The free inputs of the proof."""
+        """Free inputs of the proof."""
         return [self.port, self.which, self.begins]
 
-    def arrives(self, packets: list[Arriving], claim: Gathered) -> None:
-        """Model the packet's arrival on the links, and claim its input's state meanwhile."""
+    def arrives(self, packets: list[ArrivingPackets], claim: MergedClaims) -> None:
+        """Model the arrival of the followed packet on a link, and claim the state of its input meanwhile."""
         m, now, sent, mine = self._m, self.now, self.sent, self.mine
         m.d.comb += now[0].eq(self.begins & ~sent)
         with m.If(now[0]):
@@ -113,7 +113,7 @@ class FollowedPacket:
         m.d.comb += self.pending.eq(self.stored & ~self.came)
         self._claim_what_came(packets, claim)
 
-    def _claim_what_came(self, packets: list[Arriving], claim: Gathered) -> None:
+    def _claim_what_came(self, packets: list[ArrivingPackets], claim: MergedClaims) -> None:
         known = Array(Cat(each.opened, each.kept, each.lane, each.size, each.written) for each in packets)[self.port]
         opened, kept = known[0], known[1]
         lane, size, written = known[2 : len(self.came_on) + 2], known[-16:-8], known[-8:]
@@ -126,8 +126,8 @@ class FollowedPacket:
         claim("waiting-heads", self.came_on < geometry.vls, when=self.stored)
         claim("waiting-heads", (self.size > self.which) & (self.size <= geometry.largest), when=self.stored)
 
-    def is_looked_up(self, names: Iterable[Value] | None, claim: Gathered) -> None:
-        """Store the result of the look-up, and claim when it is reported.
+    def is_looked_up(self, names: Iterable[Value] | None, claim: MergedClaims) -> None:
+        """Store the packet's look-up result, and claim the cycle in which the switch reports it.
 
         Parameters
         ----------
@@ -149,9 +149,9 @@ class FollowedPacket:
         claim("waiting-heads", self.stored & ~self.drops, when=self.let_in)
         claim("waiting-heads", ~self.stored | self.drops, when=self.dropped)
 
-    def _kept(self, name: str, told: Iterable[Value]) -> Signal:
+    def _kept(self, name: str, recorded: Iterable[Value]) -> Signal:
         """Return the value at the packet's input in the cycle of its look-up, stored."""
-        by_input = [Value.cast(each) for each in told]
+        by_input = [Value.cast(each) for each in recorded]
         kept = Signal(max(len(each) for each in by_input), name=f"kept_{name}")
         with self._m.If(self.now[1]):
             self._m.d.sync += kept.eq(Array(by_input)[self.port])

@@ -13,7 +13,7 @@ DEPTH = 5
 
 
 class WritePortProperties(Properties):
-    """Check a write port against a model of the packet that uses it.
+    """Check the busy state of a write port against a model of the packet that uses the port.
 
     Assumption: no packet is granted a busy port.
 
@@ -56,9 +56,9 @@ class WritePortProperties(Properties):
 
 
 class SizeQueueProperties(Properties):
-    """Check the sizes of a lane's packets against a row of registers.
+    """Check a queue of packet sizes against a model of plain registers.
 
-    Assumption: a packet enters only if there is space, and leaves only if it is present.
+    Assumption: a size is written only if there is space, and read only if there is one.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Assume, Cat, Fragment, Module, Value
 
 from vlane.packets.drop_cause import DropCause
-from vlane.tb.machinery.proofs.inside import emptied
+from vlane.tb.machinery.proofs.inside import cut_out
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import at_most_one
 
@@ -16,10 +16,10 @@ _DLID = slice(32, 48)
 
 
 class SwitchWiringProperties(Properties):
-    """Check a switch without the insides of its parts. A subclass adds the connections of its kind.
+    """Check the connections between the parts of a switch, whose insides are cut out.
 
-    Assumptions are the proven properties of the parts: an allocator accepts one packet, of one lane, per place, and at
-    most one packet crosses to a place.
+    A subclass adds the connections of its kind. Assumptions are the proven properties of the parts: an allocator grants
+    at most one packet, of one lane, per place, and at most one packet crosses to a place.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class SwitchWiringProperties(Properties):
         self.switch, self.m = switch, Module()
         parts = [*switch.inputs, *switch.outputs, switch.table, switch.map, switch.allocator]
         parts += [each for each in [getattr(switch, "measure", None)] if each is not None]
-        self.free = [each for part in [*parts, *getattr(switch, "centres", [])] for each in emptied(part)]
+        self.free = [each for part in [*parts, *getattr(switch, "centres", [])] for each in cut_out(part)]
 
     def ports(self) -> list[Value]:
         """Return the free inputs of the proof."""
@@ -85,62 +85,66 @@ class SwitchWiringProperties(Properties):
         """Claim the connections specific to this kind of switch."""
         raise NotImplementedError
 
-    def _mapped_away(self, number: int) -> Value:
+    def _mapped_away(self, port_number: int) -> Value:
         """Return whether there is no VL for an input's head."""
         raise NotImplementedError
 
-    def _look_up(self, m: Module, number: int) -> None:
+    def _look_up(self, m: Module, port_number: int) -> None:
         s, claim = self.switch, self.claim
-        port, table = s.inputs[number], s.table
-        found, unknown = table.out_port[number], table.drop[number]
-        claim(m, "look-up", table.dlid[number] == port.header[_DLID])
+        port, table = s.inputs[port_number], s.table
+        found, unknown = table.out_port[port_number], table.drop[port_number]
+        claim(m, "look-up", table.dlid[port_number] == port.header[_DLID])
         claim(m, "look-up", port.output + 1 == found, when=(found != 0) & (found <= s.ports))
-        cause, away = Value.cast(port.cause), self._mapped_away(number)
+        cause, away = Value.cast(port.cause), self._mapped_away(port_number)
         claim(m, "cause", cause == int(DropCause.UNKNOWN_LID), when=unknown)
         claim(m, "cause", cause == int(DropCause.PORT_0), when=~unknown & (found == 0))
         claim(m, "cause", cause == int(DropCause.NO_VL), when=~unknown & (found != 0) & away)
         claim(m, "cause", cause == 0, when=~unknown & (found != 0) & ~away)
 
-    def _links(self, m: Module, number: int) -> None:
+    def _links(self, m: Module, port_number: int) -> None:
         s = self.switch
-        port, output, pairs = s.inputs[number], s.outputs[number], []
-        pairs += [(getattr(port.rx, name), getattr(s.rx[number], name)) for name in s.rx[number].signature.members]
-        pairs += [(getattr(s.tx[number], name), getattr(output.tx, name)) for name in s.tx[number].signature.members]
+        port, output, pairs = s.inputs[port_number], s.outputs[port_number], []
+        pairs += [
+            (getattr(port.rx, name), getattr(s.rx[port_number], name)) for name in s.rx[port_number].signature.members
+        ]
+        pairs += [
+            (getattr(s.tx[port_number], name), getattr(output.tx, name)) for name in s.tx[port_number].signature.members
+        ]
         ends = [(port.returned, "returned"), (output.heard, "heard")] if output.turns is None else []
         for end, name in ends:
-            mine = getattr(s, name)[number]
+            mine = getattr(s, name)[port_number]
             pairs += [(getattr(mine, each), getattr(end, each)) for each in end.signature.members]
         if output.turns is not None:
             for end, name in ((output.says, "says"), (output.hears, "hears")):
-                mine = getattr(s, name)[number]
+                mine = getattr(s, name)[port_number]
                 pairs += [(mine.valid, end.valid), (mine.vl, end.vl), (mine.limit, end.limit)]
             freed, returned = output.freed, port.returned
             pairs += [(getattr(freed, each), getattr(returned, each)) for each in returned.signature.members]
-        pairs += [(output.ready, s.ready[number]), (Value.cast(s.dropped[number]), Value.cast(port.dropped))]
+        pairs += [(output.ready, s.ready[port_number]), (Value.cast(s.dropped[port_number]), Value.cast(port.dropped))]
         self.claim(m, "links", Cat(one == other for one, other in pairs).all())
         program = getattr(output.scheduler, "program", None)
         if program is None:
             return
-        self.claim(m, "programs", program.enable == (s.schedule.enable & s.schedule_ports[number]))
+        self.claim(m, "programs", program.enable == (s.schedule.enable & s.schedule_ports[port_number]))
         same = [getattr(program, name) == getattr(s.schedule, name) for name in program.signature.members]
         self.claim(m, "programs", Cat(same).all(), when=program.enable)
         if "swap" in s.signature.members:
-            self.claim(m, "programs", output.scheduler.swap == s.swap[number])
+            self.claim(m, "programs", output.scheduler.swap == s.swap[port_number])
 
-    def _heads(self, m: Module, number: int) -> None:
+    def _heads(self, m: Module, port_number: int) -> None:
         s, a = self.switch, self.switch.allocator
-        port, vls = s.inputs[number], s.geometry.vls
-        m.d.comb += Assume(at_most_one(Value.cast(a.lane[number])))
+        port, vls = s.inputs[port_number], s.geometry.vls
+        m.d.comb += Assume(at_most_one(Value.cast(a.lane[port_number])))
         sees = [
-            a.valid[number] == port.valid,
-            a.drop[number] == port.drop,
-            a.input_free[number] == port.free,
-            port.granted == a.granted[number],
-            port.lane == a.lane[number],
+            a.valid[port_number] == port.valid,
+            a.drop[port_number] == port.drop,
+            a.input_free[port_number] == port.free,
+            port.granted == a.granted[port_number],
+            port.lane == a.lane[port_number],
         ]
         for lane in range(vls):
-            sees.append(a.output[number * vls + lane] == port.outputs[lane])
-            sees.append(a.outgoing_vl[number * vls + lane] == port.outgoing_vls[lane])
+            sees.append(a.output[port_number * vls + lane] == port.outputs[lane])
+            sees.append(a.outgoing_vl[port_number * vls + lane] == port.outgoing_vls[lane])
         self.claim(m, "heads", Cat(sees).all())
 
     def _reserves(self, m: Module, place: Any, source: Value, packets: list[tuple[Value, Value, Value]]) -> None:
@@ -150,16 +154,16 @@ class SwitchWiringProperties(Properties):
             self.claim(m, "reserved", (place.reserved == size) & (place.reserved_vl == lane), when=taken)
         self.claim(m, "reserved", ~place.reserved.any(), when=~source.any())
 
-    def _of_input(self, taken: Value, number: int) -> list[tuple[Value, Value, Value]]:
+    def _of_input(self, taken: Value, port_number: int) -> list[tuple[Value, Value, Value]]:
         """Return the packets that an input may give: (accepted, size, lane)."""
-        port, lanes = self.switch.inputs[number], range(self.switch.geometry.vls)
+        port, lanes = self.switch.inputs[port_number], range(self.switch.geometry.vls)
         return [(taken & port.lane[lane], port.blocks[lane], port.outgoing_vls[lane]) for lane in lanes]
 
-    def _crosses(self, m: Module, to: Any, comes: list[tuple[Value, Any]]) -> None:
+    def _crosses(self, m: Module, to: Any, arrivals: list[tuple[Value, Any]]) -> None:
         """Claim that the crossing with flits enters. Crossings are given as (is for this place, crossing)."""
-        those = Cat(is_for & crossing.count.any() for is_for, crossing in comes)
+        those = Cat(is_for & crossing.count.any() for is_for, crossing in arrivals)
         m.d.comb += Assume(at_most_one(those))
-        for number, (_, crossing) in enumerate(comes):
+        for number, (_, crossing) in enumerate(arrivals):
             same = [
                 Value.cast(getattr(to, name)) == Value.cast(getattr(crossing, name)) for name in to.signature.members
             ]

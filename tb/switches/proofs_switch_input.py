@@ -24,7 +24,7 @@ VL; SL and reserved; DLID; PktLen; source LID. The others, which no part of an i
 
 
 def switch_input(*, flits: int, largest: int, channels: bool, waiting: bool = False) -> SwitchInput:
-    """Return an input side with a small buffer, for an Omni-Path switch if ``channels``."""
+    """Return an input side with a buffer small enough for a proof, with channel maps if ``channels``."""
     geometry = BufferGeometry(VLS, BLOCKS, MINIMUM, MAXIMUM, largest)
     return SwitchInput(
         ports=4,

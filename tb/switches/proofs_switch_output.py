@@ -14,7 +14,7 @@ from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.schedulers.ports import egress_members
 from vlane.hdl.switches.switch_output import SwitchOutput
 from vlane.tb.credits.proofs_room import PERIOD, STEP, WINDOW
-from vlane.tb.credits.proofs_room_account import RoomAccount
+from vlane.tb.credits.proofs_room_account import AdmissionModel
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import at_most_one
 from vlane.tb.tables.proofs_tables import at, constant
@@ -28,7 +28,7 @@ _FCP_BLOCKS = 3
 
 
 class AnyScheduler(wiring.Component):
-    """Scheduler with arbitrary decisions.
+    """Stand-in for the scheduler that grants arbitrary lanes.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class AnyScheduler(wiring.Component):
 def switch_output(
     *, flits: int, write_ports: int, fcp: bool, marker: Any = None, measured: bool = False
 ) -> SwitchOutput:
-    """Return an output side without a scheduler: the scheduler's decisions are inputs of the proof."""
+    """Return an output side whose scheduler is cut out, so that its decisions are free inputs of the proof."""
     blocks, least, most = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
     return SwitchOutput(
         AnyScheduler(VLS),
@@ -107,7 +107,7 @@ class SwitchOutputProperties(Properties):
         self.mark, self.which = Signal(), constant(self.m, "followed_flit", 2, 0, LARGEST - 1)
         fcp = output.turns is not None
         sizes = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
-        self.room = RoomAccount(*sizes)
+        self.room = AdmissionModel(*sizes)
         self.leaves = [Signal(name=f"leaves_{lane}") for lane in range(VLS)]
         self.port = constant(self.m, "followed_port", 1, 0, len(output.write_ports) - 1)
 
@@ -138,14 +138,14 @@ class SwitchOutputProperties(Properties):
         else:
             m.d.comb += [Assume(o.enters), Assume(~o.reserved.any() | o.free)]
 
-    def _enters(self, m: Module, number: int) -> Signal:
+    def _enters(self, m: Module, port_number: int) -> Signal:
         """Assume the use of a write port, claim when it is free, and return whether a packet's head crosses."""
-        o, crossing = self.output, self.output.crossing[number]
-        left, size, lane = (Signal(2, name=f"{name}_{number}") for name in ("left", "size", "lane"))
-        granted, heads, stored = (Signal(name=f"{name}_{number}") for name in ("granted", "heads", "stored"))
+        o, crossing = self.output, self.output.crossing[port_number]
+        left, size, lane = (Signal(2, name=f"{name}_{port_number}") for name in ("left", "size", "lane"))
+        granted, heads, stored = (Signal(name=f"{name}_{port_number}") for name in ("granted", "heads", "stored"))
         moves = crossing.count
         m.d.comb += [
-            granted.eq(o.reserved.any() & o.enters[number]),
+            granted.eq(o.reserved.any() & o.enters[port_number]),
             heads.eq(moves.any() & crossing.first),
             Assume(moves <= left),
             Assume(crossing.first == (moves.any() & (left == size))),
@@ -161,9 +161,9 @@ class SwitchOutputProperties(Properties):
             m.d.sync += [left.eq(o.reserved), size.eq(o.reserved), lane.eq(o.reserved_vl)]
         with m.Else():
             m.d.sync += left.eq(left - moves)
-        self.claim(m, "write-ports", o.free[number] == stored)
-        self.claim(m, "write-ports", o.free[number], when=left.any() & stored)
-        closed = Signal(VLS, name=f"closed_{number}")
+        self.claim(m, "write-ports", o.free[port_number] == stored)
+        self.claim(m, "write-ports", o.free[port_number], when=left.any() & stored)
+        closed = Signal(VLS, name=f"closed_{port_number}")
         m.d.comb += closed.eq(Mux(stored, 0, 1 << lane))
         if len(o.write_ports) > 1:
             self.claim(m, "room", ~(o.room & closed).any(), when=closed.any())

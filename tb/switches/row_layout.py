@@ -36,41 +36,41 @@ class RowLayout(NamedTuple):
 
 @inner
 def rx_at(layout: RowLayout, port: int) -> int:
-    """Return the index of the flit that arrives at a port."""
+    """Return the index of the first element of the flit that arrives at a port."""
     return 1 + port * (DATA + layout.words)
 
 
 @inner
 def received_credit_at(layout: RowLayout, port: int) -> int:
-    """Return the index of the credits that a port receives."""
+    """Return the index of the first element of the credits that a port receives."""
     return rx_at(layout, layout.ports) + layout.credit_words * port
 
 
 @inner
 def ready_at(layout: RowLayout, port: int) -> int:
-    """Return the index of a port's link ready."""
+    """Return the index of the element that states whether a port's link is ready."""
     return received_credit_at(layout, layout.ports) + port
 
 
 @inner
 def programs_at(layout: RowLayout) -> int:
-    """Return the index of the first program port, which belongs to the forwarding table."""
+    """Return the index of the first element of the program ports, which belongs to the forwarding table."""
     return ready_at(layout, layout.ports)
 
 
 @inner
 def tx_at(layout: RowLayout, port: int) -> int:
-    """Return the index of the flit that leaves a port."""
+    """Return the index of the first element of the flit that leaves a port."""
     return port * (DATA + layout.words)
 
 
 @inner
 def sent_credit_at(layout: RowLayout, port: int) -> int:
-    """Return the index of the credits that a port sends."""
+    """Return the index of the first element of the credits that a port sends."""
     return tx_at(layout, layout.ports) + layout.credit_words * port
 
 
 @inner
 def dropped_at(layout: RowLayout, port: int) -> int:
-    """Return the index of a port's drop cause."""
+    """Return the index of the element with a port's drop cause."""
     return sent_credit_at(layout, layout.ports) + port

@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 
 from vlane.credits.credit_schemes import CREDIT_SCHEMES, RETURNS
 from vlane.golden.compiler.records import new_records
-from vlane.golden.engine.random_bits import seeded
+from vlane.golden.engine.random_bits import seeded_rng
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.late_room import AGE
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
-from vlane.golden.links.room import Rooms, new_rooms
-from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
-from vlane.golden.switches.credit_starvation import Unstarved
+from vlane.golden.links.room import BufferOccupancy, new_occupancy
+from vlane.golden.schedulers.bank import Write, new_bank, new_scheduler, set_port_state
+from vlane.golden.switches.credit_starvation import NoStarvation
 from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
-from vlane.golden.switches.marking import Unmarked
+from vlane.golden.switches.marking import NoMarking
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import new_packets
 from vlane.schedulers.registry import SCHEDULERS
 from vlane.switches.switch_programs import TableWrite, lft_writes, schedule_writes, top_write
 from vlane.tables.lft import UNASSIGNED
 from vlane.tb.by_name import stimulus
-from vlane.tb.machinery.native.crosses import Happened
+from vlane.tb.machinery.native.crosses import EventLog
 from vlane.tb.machinery.native.packing import elements, put_writes
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus
@@ -38,7 +38,7 @@ from vlane.tb.switches.marking_writes import MARKING_PROGRAM
 from vlane.tb.switches.phases_switch import SwitchPhase
 from vlane.tb.switches.rows_switch import fill_rows
 from vlane.tb.switches.starvation_rows import STARVATION_PROGRAM
-from vlane.tb.switches.surroundings_switch import (
+from vlane.tb.switches.switch_environment import (
     CLOCK,
     GAPS,
     MARKED,
@@ -50,9 +50,9 @@ from vlane.tb.switches.surroundings_switch import (
     TOLD,
     TOO_LARGE,
     WITHHELD,
+    OutgoingFlit,
     Sender,
-    Shown,
-    SwitchSurroundings,
+    SwitchEnvironment,
 )
 from vlane.tb.switches.table_writes import apply_write, route_lids
 
@@ -114,7 +114,7 @@ class SwitchTraffic(Stimulus):
         super().__init__(phases, self.own_rules)
         self.parameters, self._inputs = dict(parameters), inputs
         self._credit = CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)]
-        self._bits, self.source = seeded(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
+        self._bits, self.source = seeded_rng(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
         ports = parameters["ports"]
         self._words = parameters["data_bits"] // _WORD_BITS
         congestion = [name for name in (*STARVATION_PROGRAM, *MARKING_PROGRAM) if name in inputs]
@@ -123,7 +123,7 @@ class SwitchTraffic(Stimulus):
         )
         self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
         self._started = 0
-        self._around = self._surroundings([[]] * ports)
+        self._around = self._environment([[]] * ports)
         self._boot: list[TableWrite] = []
         has_more_room = self.parameters["maximum"] > self.parameters["largest"]
         others = ((TOLD, self._credit.by_fcps), (GAPS, self.pauses), (TOO_LARGE, has_more_room))
@@ -142,11 +142,11 @@ class SwitchTraffic(Stimulus):
 
     def make_marking(self, ends: int) -> Any:  # noqa: ARG002 - used by switches with marking
         """Return the marking of ``ends`` outputs, with the settings drawn last."""
-        return Unmarked()
+        return NoMarking()
 
     def make_starvation(self, ends: int) -> Any:  # noqa: ARG002 - used by switches with credit starvation
         """Return the credit starvation of ``ends`` inputs, with the settings drawn last."""
-        return Unstarved()
+        return NoStarvation()
 
     def draw_marking(self) -> list[TableWrite]:
         """Draw the settings of the marking and return their writes, or nothing without marking."""
@@ -169,14 +169,14 @@ class SwitchTraffic(Stimulus):
     @property
     @abstractmethod
     def packets_inside(self) -> int:
-        """Most packets in the switch outside input and output buffers."""
+        """Packet records for the switch in addition to those of its input and output buffers."""
 
     @property
     def decisions(self) -> int:
         """Number of packets that entered links so far."""
         return self._started + int(self._around.regs[STARTS])
 
-    def _surroundings(self, tables: list[list[Write]]) -> SwitchSurroundings:
+    def _environment(self, tables: list[list[Write]]) -> SwitchEnvironment:
         """Return golden after reset, with the tables that the memories contain and each output's scheduler table."""
         given = self.parameters
         ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
@@ -188,18 +188,18 @@ class SwitchTraffic(Stimulus):
         remote = self._remote(ends)
         bank = new_bank(new_scheduler(name, data_vls=lanes, **settings), ends)
         for port, writes in enumerate(tables):
-            install(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
+            set_port_state(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
         out_ports = new_output_ports(
             buffer=self._rooms(ends),
-            remote=remote,
+            remote_credit=remote,
             bank=bank,
-            returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
+            returns=new_returns(end_count=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
             largest=(given["largest"],) * lanes,
             marking=self.make_marking(ends),
             starvation=self.make_starvation(ends),
         )
         pool = ports * (2 * given["blocks"] + 4) + self.packets_inside
-        return SwitchSurroundings(
+        return SwitchEnvironment(
             switches=switches,
             out_ports=out_ports,
             remote=remote,
@@ -211,7 +211,7 @@ class SwitchTraffic(Stimulus):
             sending=new_records(Sender, ports),
             header=np.zeros(pool, np.int64),
             number=np.zeros(pool, np.int64),
-            tx=new_records(Shown, ports, RING),
+            tx=new_records(OutgoingFlit, ports, RING),
             back=np.zeros((ports, RING, 2), np.int64),
             left=np.zeros((ports, 2), np.int64),
             full=np.zeros((ports, 4), np.int64),
@@ -229,9 +229,9 @@ class SwitchTraffic(Stimulus):
             regs=np.zeros(3, np.int64),
         )
 
-    def _rooms(self, buffers: int) -> Rooms:
+    def _rooms(self, buffers: int) -> BufferOccupancy:
         given, lanes = self.parameters, self.parameters["data_vls"]
-        return new_rooms(
+        return new_occupancy(
             buffers=buffers,
             blocks=given["blocks"],
             minimum=(given["minimum"],) * lanes,
@@ -244,7 +244,7 @@ class SwitchTraffic(Stimulus):
         if not self._credit.by_fcps:
             return self._rooms(ends)
         return new_limits(
-            ends=2 * ends,
+            end_count=2 * ends,
             whole=(given["minimum"],) * given["data_vls"],
             fcp_blocks=given["fcp_blocks"] or None,
             period=given["fcp_period"],
@@ -271,7 +271,7 @@ class SwitchTraffic(Stimulus):
             self._lft[1:] = [1 + source.randrange(ports) for _ in range(1, given["lids"])]
             self._boot += lft_writes(self._lft) + self.draw_maps()
         self._boot += [{}] * (self.phases[index].settle - len(self._boot))
-        self._around = self._surroundings(tables)
+        self._around = self._environment(tables)
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SwitchPhase = self.phases[index]
@@ -302,7 +302,7 @@ class SwitchTraffic(Stimulus):
                 rows[part],
                 expected[part],
                 rules,
-                Happened(self.happened.before, self.happened.words[part]),
+                EventLog(self.happened.before, self.happened.words[part]),
             )
         put_writes(self._inputs, self._boot[:boot_rows], rows[:boot_rows])
         del self._boot[:boot_rows]

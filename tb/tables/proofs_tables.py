@@ -21,25 +21,25 @@ def wrapped(value: Value, size: int) -> Value:
     return Mux(value >= size, value - size, value)
 
 
-def constant(m: Module, name: str, width: int, least: int, most: int) -> Signal:
-    """Return a free input of the proof that is constant, with a value in ``least`` to ``most``."""
+def constant(m: Module, name: str, width: int, least: int, maximum: int) -> Signal:
+    """Return a free input of the proof that is constant, with a value in ``least`` to ``maximum``."""
     value, before = Signal(width, name=name), Signal(width, name=f"{name}_before", reset_less=True)
     started = Signal(name=f"{name}_on", reset_less=True)
     m.d.sync += [before.eq(value), started.eq(1)]
-    m.d.comb += Assume((value >= least) & (value <= most))
+    m.d.comb += Assume((value >= least) & (value <= maximum))
     with m.If(started):
         m.d.comb += Assume(value == before)
     return value
 
 
-def opened(component: Any) -> Module:
+def elaborated_module(component: Any) -> Module:
     """Return a component's module, to whose memories read ports can still be added."""
     component._MustUse__used = True  # elaborated here, not by the parent module
     module: Module = component.elaborate(None)
     return module
 
 
-def remembered(m: Module, name: str, initial: Value, written: Value, value: Value) -> Value:
+def written_last(m: Module, name: str, initial: Value, written: Value, value: Value) -> Value:
     """Return the expected contents of an entry: the value written last, initially ``initial``, preserved by reset."""
     has, kept = (
         Signal(name=f"{name}_written", reset_less=True),

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import by_type, kernel
-from vlane.golden.engine.random_bits import seeded
+from vlane.golden.engine.random_bits import seeded_rng
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.tables import LFTMachine, SCMachine, SL2VLMachine, run_lft, run_sc, run_sl2vl
 from vlane.tb.by_name import crosses
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import in_rows, put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus
@@ -65,7 +65,7 @@ DRAW: dict[type, Callable[..., Any]] = {}
 
 
 @by_type(DRAW)
-def draw_inputs(machine: Any, chances: NDArray[np.int64], last: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:  # type: ignore[empty-body]
+def draw_inputs(machine: Any, chances: NDArray[np.int64], last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:  # type: ignore[empty-body]
     """Draw the look-ups and the write of a cycle into ``machine.seen``, and return whether it resets.
 
     Parameters
@@ -78,7 +78,7 @@ def draw_inputs(machine: Any, chances: NDArray[np.int64], last: NDArray[np.int64
 
 
 @by_type({SL2VLMachine: run_sl2vl, LFTMachine: run_lft, SCMachine: run_sc})
-def _run(machine: Any, resets: int, shown: NDArray[np.uint64]) -> None:
+def _run(machine: Any, resets: int, outputs: NDArray[np.uint64]) -> None:
     """Run the oracle for a cycle."""
 
 
@@ -87,17 +87,17 @@ def _fill(
     machine: Any,
     chances: NDArray[np.int64],
     last: NDArray[np.int64],
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     for cycle in range(len(rows)):
-        resets = draw_inputs(machine, chances, last, bits)
+        resets = draw_inputs(machine, chances, last, rng)
         put_inputs(rows[cycle], machine.ins, resets, machine.seen)
         _run(machine, resets, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
 
 
 class TableStimulus(Stimulus):
@@ -121,7 +121,7 @@ class TableStimulus(Stimulus):
         self, oracle: Oracle, lookups: int, *, phases: tuple[LookupPhase, ...], never: set[str], seed: int
     ) -> None:
         super().__init__(phases, oracle.rules)
-        self._machine, self._each, self._bits = oracle.machine, lookups, seeded(seed)
+        self._machine, self._each, self._bits = oracle.machine, lookups, seeded_rng(seed)
         self._last, self._cycles = np.zeros(1, np.int64), 0
         self.applicable = frozenset(rule.name for rule in oracle.rules) - never
 

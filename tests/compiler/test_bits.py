@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Records, new_records
-from vlane.golden.engine.bits import LIST_MARGIN, length, list_members, lowest, next_of, size
+from vlane.golden.engine.bits import LIST_MARGIN, bit_length, list_members, lowest_member, member_count, next_member
 from vlane.golden.engine.kernel import kernel
-from vlane.golden.engine.random_bits import below, seeded, seeded_each
+from vlane.golden.engine.random_bits import draw_below, seeded_rng, seeded_rngs
 
 
 class Cell:
@@ -26,7 +26,12 @@ MAX_SET = 62
 
 @kernel
 def _answers(members: int, last: int, found: NDArray[np.int64]) -> None:
-    found[0], found[1], found[2], found[3] = lowest(members), next_of(members, last), size(members), length(members)
+    found[0], found[1], found[2], found[3] = (
+        lowest_member(members),
+        next_member(members, last),
+        member_count(members),
+        bit_length(members),
+    )
 
 
 @kernel
@@ -74,7 +79,7 @@ def test_members_of_sets_are_listed_one_after_the_other() -> None:
 
 @kernel
 def _of_64(members: int, found: NDArray[np.int64]) -> None:
-    found[0], found[1], found[2] = lowest(members), next_of(members, 62), size(members)
+    found[0], found[1], found[2] = lowest_member(members), next_member(members, 62), member_count(members)
 
 
 def test_compiled_sets_of_64_have_the_last_bit() -> None:
@@ -88,7 +93,7 @@ def test_compiled_sets_of_64_have_the_last_bit() -> None:
 
 @kernel
 def _lengths(narrow: Records[Cell]) -> int:
-    return 100 * length(0) + length(narrow[0].value)
+    return 100 * bit_length(0) + bit_length(narrow[0].value)
 
 
 def test_a_length_does_not_depend_on_how_wide_a_number_is_kept() -> None:
@@ -102,21 +107,21 @@ def test_a_length_does_not_depend_on_how_wide_a_number_is_kept() -> None:
 def test_many_seeds_equal_single_seeds(parts: tuple[int, ...]) -> None:
     """Seeds computed for arrays equal the seeds computed one by one."""
     for first in (0, 1, 2**31, 2**32 - 1):
-        assert seeded_each(first, *parts[1:]) == seeded(first, *parts[1:])[0]
+        assert seeded_rngs(first, *parts[1:]) == seeded_rng(first, *parts[1:])[0]
     rows, columns = np.arange(300)[:, None], np.arange(7)
-    many = seeded_each(parts[0], rows, columns)
+    many = seeded_rngs(parts[0], rows, columns)
     assert many.shape == (300, 7)
     assert many.dtype == np.uint64
-    assert all(many[row, column] == seeded(parts[0], row, column)[0] for row in range(300) for column in range(7))
+    assert all(many[row, column] == seeded_rng(parts[0], row, column)[0] for row in range(300) for column in range(7))
 
 
 @pytest.mark.parametrize("bound", [1, 7, 1 << 31, (1 << 32) - 1, 1 << 32])
 def test_random_numbers_are_below_their_bound(bound: int) -> None:
     """Given a bound up to 2**32, compiled and plain draws are equal, below the bound, and well spread."""
-    bits = seeded(3)
-    compiled = [below(bits, bound) for _ in range(300)]
-    bits = seeded(3)
-    plain = [below.python_function(bits, bound) for _ in range(300)]  # type: ignore[attr-defined]  # of a kernel
+    bits = seeded_rng(3)
+    compiled = [draw_below(bits, bound) for _ in range(300)]
+    bits = seeded_rng(3)
+    plain = [draw_below.python_function(bits, bound) for _ in range(300)]  # type: ignore[attr-defined]  # of a kernel
 
     assert compiled == plain
     assert 0 <= min(compiled) <= bound // 20

@@ -17,17 +17,17 @@ from vlane.credits.credit_starvation import StarvationWrite as GoldenStarvation
 from vlane.golden.network.assembly import PortSettings
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.congestion import Congestion, NICSettings
-from vlane.golden.network.faults import link_stalls
+from vlane.golden.network.faults import stall_link
 from vlane.golden.network.meters import TRACE_BTH, TRACE_DELIVERED
 from vlane.golden.network.runs import Change
 from vlane.golden.network.setting_writes import (
-    cct_entry,
-    level_of_sl,
-    limit,
-    marking_is_written,
-    pacing_is_written,
-    port_control,
-    starvation_is_written,
+    cct_entry_write,
+    ccti_limit_write,
+    port_control_write,
+    schedule_marking_write,
+    schedule_pacing_writes,
+    schedule_starvation_write,
+    sl_settings_write,
 )
 from vlane.golden.network.state import Network
 from vlane.golden.plain.congestion import CongestedNetwork, Counts, Received
@@ -98,7 +98,7 @@ class Case:
             fcp_period=self.fcp_period,
             congestion=congestion_of_settings(self.settings),
         )
-        stalls = [link_stalls(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in self.stalls]
+        stalls = [stall_link(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in self.stalls]
         writes = [each for write in self.marker_writes for each in golden_marking(write)]
         writes += [golden_pacing(write) for write in self.host_writes]
         writes += [each for write in self.starvation_writes for each in golden_starvation(write)]
@@ -154,7 +154,7 @@ def golden_marking(write: MarkerWrite) -> list[Change]:
                 marking_rate=rate,
             )
         )
-    return [marking_is_written(write.switch, each, cycle=write.cycle) for each in found]
+    return [schedule_marking_write(write.switch, each, cycle=write.cycle) for each in found]
 
 
 def delay_of(given: CreditReturn) -> tuple[int, int]:
@@ -168,18 +168,18 @@ def golden_starvation(write: StarvationWrite) -> list[Change]:
     if write.mask is not None:
         mask = sum(1 << port for port in write.mask)
         of_mask = GoldenStarvation(select=StarvationSelect.CREDIT_MASK, credit_mask=mask)
-        found.append(starvation_is_written(write.switch, of_mask, cycle=write.cycle))
+        found.append(schedule_starvation_write(write.switch, of_mask, cycle=write.cycle))
     if write.of_switch is not None:
         shift, multiplier = delay_of(write.of_switch)
         of_switch = GoldenStarvation(
             select=StarvationSelect.RETURN, threshold=write.of_switch.threshold, shift=shift, multiplier=multiplier
         )
-        found.append(starvation_is_written(write.switch, of_switch, cycle=write.cycle))
+        found.append(schedule_starvation_write(write.switch, of_switch, cycle=write.cycle))
     if write.element is not None:
         port, rules = write.element
         given = rules or CreditReturn(15, 0, 9)
         element = starvation_element(port, given.threshold, delay_of(given), valid=int(rules is not None))
-        found.append(marking_is_written(write.switch, element, cycle=write.cycle))
+        found.append(schedule_marking_write(write.switch, element, cycle=write.cycle))
     return found
 
 
@@ -187,18 +187,18 @@ def golden_pacing(write: HostsWrite) -> Change:
     """Return a write of NIC settings in the compiled network's format."""
     values, found = write.values, []
     if "port_control" in values:
-        found.append(port_control(values["port_control"]))
+        found.append(port_control_write(values["port_control"]))
     if "ccti_limit" in values:
-        found.append(limit(values["ccti_limit"]))
+        found.append(ccti_limit_write(values["ccti_limit"]))
     found += [
-        level_of_sl(
+        sl_settings_write(
             sl, timer=it.ccti_timer, increase=it.ccti_increase, trigger=it.trigger_threshold, minimum=it.ccti_min
         )
         for sl, it in values.get("of_sl", {}).items()
     ]
-    found += [cct_entry(number, *entry) for number, entry in enumerate(values.get("table", ()))]
+    found += [cct_entry_write(number, *entry) for number, entry in enumerate(values.get("table", ()))]
     nics = None if write.hosts is None else sorted(write.hosts)
-    return pacing_is_written(found, cycle=write.cycle, nics=nics)
+    return schedule_pacing_writes(found, cycle=write.cycle, nics=nics)
 
 
 def congestion_of_settings(settings: Settings) -> Congestion:

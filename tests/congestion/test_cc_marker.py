@@ -102,11 +102,11 @@ def test_idle_cycles_may_pass_together() -> None:
     made = markers.new_markers(ports=2, maximum=(64,), largest=4, busy_blocks=10, level_blocks=1000, idle_blocks=7)
     for port in range(2):
         for _ in range(20):
-            markers.starts(made, port, 0, 0, 4, True)
+            markers.start_packet(made, port, 0, 0, 4, True)
 
-    markers.idle(made, 0, 9)
+    markers.note_idle_cycles(made, 0, 9)
     for _ in range(9):
-        markers.idle(made, 1, 1)
+        markers.note_idle_cycles(made, 1, 1)
 
     assert made.port[0].level == made.port[1].level == 80 - 63
 

@@ -140,7 +140,7 @@ def test_flows_are_in_the_set_that_the_contract_says(flows: int, dlid: int, sl: 
     """A flow's set is the low DLID bits, exclusive-or the SL shifted to the top of six bits."""
     made = golden.new_sources(flows=flows, cct_entries=128, tick_cycles=200, shift_first=False)
 
-    assert golden.set_of(made, dlid, sl) == number
+    assert golden.set_of_flow(made, dlid, sl) == number
 
 
 @pytest.mark.parametrize(("shift_first", "gap"), [(False, 10), (True, 9)])
@@ -152,7 +152,7 @@ def test_shift_is_applied_where_the_parameter_says(shift_first: bool, gap: int) 
     made = golden.new_sources(flows=8, cct_entries=128, tick_cycles=200, shift_first=shift_first)
     made.table[0, 5] = 1, 3
 
-    assert golden.gap_of(made, 0, 5, 7) == gap
+    assert golden.injection_gap(made, 0, 5, 7) == gap
 
 
 def test_flow_injects_at_its_rate() -> None:
@@ -163,7 +163,7 @@ def test_flow_injects_at_its_rate() -> None:
     made.table[0, 1] = 2, 12
     place, _ = golden.receive_becn(made, 0, 5, 0, 0)
 
-    starts = [cycle for cycle in range(4000) if golden.answer(made, 0, place, 10, cycle)]
+    starts = [cycle for cycle in range(4000) if golden.may_inject(made, 0, place, 10, cycle)]
 
     assert {after - before for before, after in pairwise(starts)} == {10 + 30}
 

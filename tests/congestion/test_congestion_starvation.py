@@ -17,7 +17,7 @@ from vlane.golden.switches.credit_starvation import (
     new_starvation,
     note_grant,
     note_waiting,
-    return_held,
+    release_held_credit,
     set_credit_mask,
     set_return,
 )
@@ -42,7 +42,7 @@ def test_an_input_returns_in_the_cycles_of_the_page() -> None:
 
     got = {}
     for cycle in range(10):
-        lane, blocks = return_held(made, 0, cycle, *freed.get(cycle, (0, 0)), 1)
+        lane, blocks = release_held_credit(made, 0, cycle, *freed.get(cycle, (0, 0)), 1)
         if blocks:
             got[cycle] = lane, blocks
         if cycle == 0:
@@ -66,10 +66,10 @@ def test_lane_below_its_limit_returns_all_withheld_credits() -> None:
     set_return(made, 0, 15, 100)
     note_waiting(made, 0, 0, 4)
 
-    over = [return_held(made, 0, cycle, 0, 2, 2)[1] for cycle in range(4)]
+    over = [release_held_credit(made, 0, cycle, 0, 2, 2)[1] for cycle in range(4)]
     note_grant(made, 0, 0, 4)
-    last = return_held(made, 0, 4, 0, 0, 2)[1]
-    free = [return_held(made, 0, cycle, 0, 0, 2)[1] for cycle in range(5, 8)]
+    last = release_held_credit(made, 0, 4, 0, 0, 2)[1]
+    free = [release_held_credit(made, 0, cycle, 0, 0, 2)[1] for cycle in range(5, 8)]
 
     assert (over, last, free) == ([1, 0, 0, 0], 0, [2, 2, 0])
 

@@ -30,7 +30,7 @@ def _pair(blocks: int, step: int, period: int) -> tuple[credit_ib.CreditIBState,
     port.fccl[:] = port.limit_sent[:] = blocks
     port.regs[credit_ib.PENDING] = (1 << VLS) - 1
     ends = fcp_limits.new_limits(
-        ends=2, whole=(blocks,) * VLS, fcp_blocks=step or None, period=period, sideband=True, flight=1
+        end_count=2, whole=(blocks,) * VLS, fcp_blocks=step or None, period=period, sideband=True, flight=1
     )
     return port, ends
 
@@ -54,15 +54,15 @@ def test_the_network_counts_as_the_port(blocks: int, step: int, period: int, lin
         for vl in range(VLS):
             size = source.randint(1, PACKETS)
             fits = credit_ib.fits(port, vl, size, False)
-            assert fits == fcp_limits.allows(ends, 0, vl, size), f"cycle {cycle}, VL {vl}"
+            assert fits == fcp_limits.has_credit(ends, 0, vl, size), f"cycle {cycle}, VL {vl}"
             if fits and inputs.flags[credit_ib.GRANT] == 0 and source.random() < 0.2:
                 inputs.flags[[credit_ib.GRANT, credit_ib.TAIL]] = 1
                 inputs.values[[credit_ib.GRANT_VL, credit_ib.GRANT_BLOCKS]] = vl, size
                 started = (vl, size)
 
-        is_due = fcp_limits.is_due(ends, 0, cycle)
+        is_due = fcp_limits.is_fcp_due(ends, 0, cycle)
         assert ends.end[0].due == credit_ib.due_lanes(port), f"cycle {cycle}"
-        sent_vl, packet = credit_ib.offer(port, False)
+        sent_vl, packet = credit_ib.offered_fcp(port, False)
         if is_due and source.random() < link:
             inputs.flags[credit_ib.TAKEN] = 1
             fcp_limits.send_fcp(ends, 0, 1, cycle, 1)
@@ -111,7 +111,7 @@ def test_rooms_buffers_and_sender_managed_credits_keep_one_rule(blocks: int, min
     All three have the same size, minimum and maximum per lane.
     """
     source = random.Random(blocks)  # noqa: S311 - a repeatable choice
-    rooms = room.new_rooms(buffers=1, blocks=blocks, minimum=(minimum,) * VLS, maximum=(maximum,) * VLS)
+    rooms = room.new_occupancy(buffers=1, blocks=blocks, minimum=(minimum,) * VLS, maximum=(maximum,) * VLS)
     buffer = vlbuffer.new_state(
         vls=VLS, flits=blocks, minimum=minimum, maximum=maximum, mtu_flits=1, write_flits=1, read_flits=1
     )
@@ -125,11 +125,11 @@ def test_rooms_buffers_and_sender_managed_credits_keep_one_rule(blocks: int, min
         assert fits == vlbuffer.fits(buffer, vl, size) == credit_opa.fits(port, vl, size)
         refused += not fits
         if fits:
-            room.take(rooms, 0, vl, size)
+            room.occupy(rooms, 0, vl, size)
             buffer.used[vl] += size
         vl = source.randrange(VLS)
         back = source.randint(0, int(buffer.used[vl]))
-        room.give_back(rooms, 0, vl, back)
+        room.release(rooms, 0, vl, back)
         buffer.used[vl] -= back
         port.used[:] = buffer.used
         assert rooms.beyond[0].blocks == vlbuffer.shared_in_use(buffer) == credit_opa.shared_in_use(port)

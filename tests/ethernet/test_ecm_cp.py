@@ -12,7 +12,7 @@ from vlane.errors import InputError
 from vlane.ethernet.ecm_cp import ECMCPParameters
 from vlane.ethernet.shared import SEED
 from vlane.golden.ethernet import points
-from vlane.golden.ethernet.prbs import after_draw
+from vlane.golden.ethernet.prbs import next_state
 from vlane.hdl.ethernet.ecm_cp import ECMCP
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.ethernet.ecm_cp.directed import PARAMETERS, STEPS
@@ -97,7 +97,7 @@ def test_sequence_is_prbs31_taken_24_bits_further() -> None:
     word = SEED
 
     for draw in range(1, 6):
-        word = after_draw(word)
+        word = next_state(word)
         assert word == int("".join(map(str, bits[24 * draw : 24 * draw + 31])), 2)
 
 
@@ -109,7 +109,7 @@ def test_frames_are_sampled_as_often_as_their_bytes_say(length: int, share: floa
     """
     made, frames = points.new_points(**ECMCPParameters()), 40_000
 
-    count = sum(points.samples(made, 0, length) for _ in range(frames))
+    count = sum(points.takes_sample(made, 0, length) for _ in range(frames))
 
     assert abs(count - frames * share) < 4 * (frames * share * (1 - share)) ** 0.5
 
@@ -118,13 +118,13 @@ def test_fixed_sampling_takes_one_frame_in_75_kilobytes() -> None:
     """With fixed sampling, every fiftieth frame of 1500 bytes is sampled."""
     made = points.new_points(**ECMCPParameters(sampling="fixed"))
 
-    assert [frame for frame in range(1, 201) if points.samples(made, 0, 1500)] == [50, 100, 150, 200]
+    assert [frame for frame in range(1, 201) if points.takes_sample(made, 0, 1500)] == [50, 100, 150, 200]
 
 
 def test_points_of_a_network_have_sequences_of_their_own() -> None:
     """Two congestion points with equal traffic sample different frames."""
     made = points.new_points(**ECMCPParameters(), points=2)
-    taken = [[points.samples(made, place, 1500) for _ in range(5000)] for place in range(2)]
+    taken = [[points.takes_sample(made, place, 1500) for _ in range(5000)] for place in range(2)]
 
     assert taken[0] != taken[1]
     assert sum(map(all, zip(*taken, strict=True))) < 10
@@ -146,7 +146,7 @@ def test_feedback_has_the_published_sign_and_saturation(queue: int, last: int, f
     """Feedback is Qeq - Q - W (Q - Qold), saturates at 187.5 kB and is most negative above 150 kB."""
     made = points.new_points(**ECMCPParameters())
 
-    assert points.feedback_of(made, queue, last) == feedback
+    assert points.feedback_bytes(made, queue, last) == feedback
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,8 @@ def test_flow_sends_at_its_rate() -> None:
     made.flow[0, 3].rate = 2500 << 8
     starts, cycle = [], 0
     while len(starts) < 401:
-        cycle = limiters.ready_at(made, 0, 3, 1500, cycle)
-        assert limiters.may(made, 0, 3, 1500, cycle)
+        cycle = limiters.earliest_start(made, 0, 3, 1500, cycle)
+        assert limiters.may_start(made, 0, 3, 1500, cycle)
         starts.append(cycle)
 
     assert starts[0] == 94
@@ -99,12 +99,12 @@ def test_asking_in_vain_changes_nothing() -> None:
     for source in range(2):
         limiters.receive_notification(made, source, 0, Notice.POINT, 1, -2929, 0)
 
-    ready = limiters.ready_at(made, 1, 0, 1500, 0)
-    eager = next(cycle for cycle in range(1000) if limiters.may(made, 0, 0, 1500, cycle))
+    ready = limiters.earliest_start(made, 1, 0, 1500, 0)
+    eager = next(cycle for cycle in range(1000) if limiters.may_start(made, 0, 0, 1500, cycle))
 
     assert eager == ready
-    assert not limiters.may(made, 1, 0, 1500, eager - 1)
-    assert limiters.may(made, 1, 0, 1500, eager)
+    assert not limiters.may_start(made, 1, 0, 1500, eager - 1)
+    assert limiters.may_start(made, 1, 0, 1500, eager)
 
 
 @pytest.mark.parametrize(("feedback", "share"), [(-2929, 0.5), (-1465, 0.75), (-1, 0.9998)])

@@ -10,7 +10,7 @@ from tests.conftest import long_but
 from tests.schedulers.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 from vlane.errors import InputError
 from vlane.ethernet.pause import PauseParameters
-from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.engine.random_bits import draw_below, seeded_rng
 from vlane.golden.ethernet import watermarks
 from vlane.hdl.ethernet.pause import Pause
 from vlane.sim_top.blocks import BLOCKS
@@ -80,20 +80,20 @@ def test_pause_of_an_empty_memory_is_not_proven() -> None:
 
 def test_skipping_idle_cycles_gives_the_same_state() -> None:
     """Calling the model only in cycles with events gives the state of calling it in every cycle."""
-    bits, cycles = seeded(1), 3000
+    bits, cycles = seeded_rng(1), 3000
     given = {"memory_bytes": 4000, "high_bytes": 3000, "low_bytes": 2000, "refresh_cycles": 50}
     each, some = (watermarks.new_watermarks(**given) for _ in range(2))
     for cycle in range(cycles):
-        watermarks.frame_due(each, 0, cycle)
-        if below(bits, 5) == 0:
-            length = 1 + below(bits, 1500)
-            if below(bits, 2):
-                assert watermarks.arrive(each, 0, length, cycle) == watermarks.arrive(some, 0, length, cycle)
+        watermarks.is_pause_frame_due(each, 0, cycle)
+        if draw_below(bits, 5) == 0:
+            length = 1 + draw_below(bits, 1500)
+            if draw_below(bits, 2):
+                assert watermarks.store_frame(each, 0, length, cycle) == watermarks.store_frame(some, 0, length, cycle)
             else:
                 for marks in (each, some):
-                    watermarks.leave(marks, 0, length, cycle)
-        if below(bits, 10) == 0:
-            assert watermarks.frame_due(each, 0, cycle) == watermarks.frame_due(some, 0, cycle)
+                    watermarks.remove_frame(marks, 0, length, cycle)
+        if draw_below(bits, 10) == 0:
+            assert watermarks.is_pause_frame_due(each, 0, cycle) == watermarks.is_pause_frame_due(some, 0, cycle)
             for marks in (each, some):
                 watermarks.note_frame_sent(marks, 0, cycle)
 

@@ -18,9 +18,9 @@ from vlane.golden.ethernet.network import (
     Options,
     Scheme,
     Service,
-    base_cycles,
+    minimum_delay_cycles,
     new_ethernet,
-    times_of,
+    time_units,
 )
 from vlane.golden.plain.ethernet import PlainEthernet
 from vlane.sim_top.studies.e2cm_scenarios import scenario_named
@@ -80,7 +80,7 @@ class World:
 
     def plain(self, until: float) -> PlainEthernet:
         """Return the plain network after running it up to the given time."""
-        made = PlainEthernet(self.fabric, self.scheme, self.options, self.new(), times_of(self.stop), self.services)
+        made = PlainEthernet(self.fabric, self.scheme, self.options, self.new(), time_units(self.stop), self.services)
         made.run(until)
         return made
 
@@ -230,7 +230,7 @@ def test_least_probe_delay_equals_the_computed_delay(rates: tuple[int, int], fli
     """The least probe delay measured on an idle path equals the delay computed from its links."""
     world = _pair(rates, flight)
     fabric = world.fabric
-    least = base_cycles(fabric, 0, 1, flight)
+    least = minimum_delay_cycles(fabric, 0, 1, flight)
 
     by_hand = 0
     for mbps in rates:

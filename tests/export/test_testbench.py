@@ -18,7 +18,7 @@ from vlane.sim_top.cosim.first_difference import first_difference
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import simulator_installed
 from vlane.tb.machinery.native import verilator
 from vlane.tb.machinery.native.model import component_ports
-from vlane.tb.machinery.recordings.bus_recording import record_registered
+from vlane.tb.machinery.recordings.bus_recording import record_register_block
 from vlane.tb.machinery.recordings.recording import Recording, record
 
 NO_PYTHON = {"-CFLAGS": "-std=gnu++20", "-MAKEFLAGS": "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"}
@@ -349,7 +349,7 @@ def recorded(name: str, *, bus: bool, cycles: int = 400) -> Recording:
 
     registers = register_map(name, parameters)
     outside = component_ports(RegisteredBlock(registers, block.make(parameters)))
-    return record_registered(registers, parameters, ports, outside, cycles=cycles, seed=1)
+    return record_register_block(registers, parameters, ports, outside, cycles=cycles, seed=1)
 
 
 def test_a_recording_begins_with_a_reset_and_writes_memories_before_it_compares() -> None:

@@ -183,7 +183,7 @@ class Asleep(Component):
         return m
 
 
-def test_constant_due_to_the_surroundings_is_proven() -> None:
+def test_constant_due_to_the_environment_is_proven() -> None:
     """A counter that its parent never enables is proven constant in the whole design."""
     bits = [Bit("inner", "count", 0), Bit("inner", "beyond", 0)]
     assert constant_bits(Asleep(), "asleep", bits) == dict.fromkeys(bits, "0")

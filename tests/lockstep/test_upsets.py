@@ -113,11 +113,11 @@ def test_each_kind_of_register_has_its_effect() -> None:
 @pytest.mark.slow
 def test_bits_are_drawn_where_there_are_more() -> None:
     """Given more state bits than the limit, a random subset is selected, which varies with the seed."""
-    model, bits, state_bits = upset_model(Kinds(), "kinds", most=5, seed=1)
+    model, bits, state_bits = upset_model(Kinds(), "kinds", maximum=5, seed=1)
     assert (len(bits), state_bits) == (5, 12)
     assert [bit.number for bit in bits] == [1, 2, 3, 4, 5]
     assert model.inputs["upset_select"].bits == 3
-    _, others, _ = upset_model(Kinds(), "kinds", most=5, seed=2)
+    _, others, _ = upset_model(Kinds(), "kinds", maximum=5, seed=2)
     assert [bit.cell for bit in others] != [bit.cell for bit in bits] or [b.bit for b in others] != [
         b.bit for b in bits
     ]

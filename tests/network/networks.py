@@ -87,7 +87,7 @@ def made(
         sources,
         new_meters(
             first=warm_up,
-            end=cycles,
+            end_cycle=cycles,
             nics=nics,
             trace_rows=trace_rows,
             message_rows=2 * len(sources.setting) if sources.mtu else 0,
@@ -115,13 +115,13 @@ def _shared(blocks: int, least: int, lanes: int, largest: int) -> Buffers:
 
 def run_to(net: Network, cycles: int) -> tuple[int, Any]:
     """Run a network up to a cycle and return the stop reason and the packets."""
-    return runs.run_to(net, runs.packets_for(net, 1 << 10), cycles)
+    return runs.run_to(net, runs.new_packet_pool(net, 1 << 10), cycles)
 
 
 def replayed(net: Network, cycles: int, changes: Sequence[Change] = ()) -> list[Delivery]:
     """Run a network that replays a trace and return its deliveries in the order of counting."""
     runs.run_to(
-        net, runs.packets_for(net, 1 << 10), cycles, changes=deque(sorted(changes, key=lambda each: each.cycle))
+        net, runs.new_packet_pool(net, 1 << 10), cycles, changes=deque(sorted(changes, key=lambda each: each.cycle))
     )
     rows: NDArray[np.int64] = net.meters.trace[: net.meters.traced[0]]
     return [Delivery(*map(int, row[: len(Delivery._fields)])) for row in rows]

@@ -29,7 +29,7 @@ from vlane.golden.topologies.routing import up_down, with_channels
 from vlane.golden.topologies.topology import Topology, dumbbell, irregular
 from vlane.golden.traffic.classes import TrafficClass
 from vlane.golden.traffic.messages import new_messages
-from vlane.golden.traffic.sources import advance, draw_packet
+from vlane.golden.traffic.sources import advance_class, draw_packet
 from vlane.sim_top.cosim.network_hardware import hardware_parameters
 from vlane.sim_top.scenario.world import make_world
 from vlane.study.file import read_study_file
@@ -197,7 +197,7 @@ def _generated(net: Network) -> list[tuple[int, ...]]:
             while sources.due[nic, number] < _CYCLES:
                 to, _, sl, size, _, _ = draw_packet(sources, new_messages(0), nic, number)
                 rows.append((int(sources.due[nic, number]), nic, int(to), int(sl), int(size)))
-                advance(sources, new_messages(0), nic, number)
+                advance_class(sources, new_messages(0), nic, number)
     return rows
 
 

@@ -12,7 +12,7 @@ from vlane.errors import InputError
 from vlane.golden.network.connection_meters import FRACTIONS, JITTERS, count_arrival, new_connection_meters
 from vlane.golden.traffic.messages import new_messages
 from vlane.golden.traffic.source_setup import new_sources
-from vlane.golden.traffic.sources import advance, draw_packet
+from vlane.golden.traffic.sources import advance_class, draw_packet
 from vlane.sim_top.scenario.world import World, make_world
 from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.simulate import simulate
@@ -79,7 +79,7 @@ def test_every_connection_sends_at_its_distance_in_the_order_of_time() -> None:
                 assert before < (due, connection)
                 before = due, connection
                 sent.setdefault(connection, []).append(due)
-                advance(sources, new_messages(0), nic, number)
+                advance_class(sources, new_messages(0), nic, number)
     assert sorted(sent) == list(range(60))
     for connection, cycles in sent.items():
         interval = table["interval_cycles"][connection]

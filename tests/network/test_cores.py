@@ -15,12 +15,12 @@ import pytest
 from tests.conftest import assert_refused, call
 from vlane.errors import InputError
 from vlane.golden.compiler.records import Records
-from vlane.golden.engine.barrier import meet, new_barrier
+from vlane.golden.engine.barrier import new_barrier, wait_for_all
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.network.cores import ManyCores, OneCore
-from vlane.golden.network.division import divide, owners_of
+from vlane.golden.network.division import divide, part_of_each_port
 from vlane.golden.network.network import DONE
-from vlane.golden.network.runs import packets_for
+from vlane.golden.network.runs import new_packet_pool
 from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.sim_top.study.simulate import StuckError, simulate
 from vlane.study.study import Study
@@ -179,13 +179,13 @@ def test_schedulers_that_look_at_sizes(scheduler: str, table: str, tmp_path: Pat
 def test_every_part_has_its_share_of_each_level() -> None:
     """Each part gets an equal share of every tree level or torus slab, with NICs at their switch."""
     net = make_network(world_of(), load=0.5, seed=1)
-    owner = owners_of(net, 2)
+    owner = part_of_each_port(net, 2)
     of_switches = owner[: len(net.switches.inputs.port)].reshape(12, -1)[:, 0]
     assert of_switches.tolist() == [0, 0, 1, 1] * 3
     assert owner[len(net.switches.inputs.port) :][:8].tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 
     net = make_network(world_of(**TORUS), load=0.5, seed=1)
-    assert np.bincount(owners_of(net, 5)[: 12 << net.switches.inputs.port_bits]).min() >= 2 << 3
+    assert np.bincount(part_of_each_port(net, 5)[: 12 << net.switches.inputs.port_bits]).min() >= 2 << 3
 
 
 COMMON = {
@@ -233,7 +233,7 @@ def test_parts_share_only_arrays_with_one_writer(kind: str) -> None:
     Otherwise, results would depend on the relative speed of threads.
     """
     net = make_network(world_of(**KINDS[kind]), load=0.5, seed=1)
-    (one, _), (other, _) = divide(net, packets_for(net, 256), 2)
+    (one, _), (other, _) = divide(net, new_packet_pool(net, 256), 2)
     pairs = zip(arrays_of(one), arrays_of(other), strict=True)
     shared = {name for (name, mine), (_, others) in pairs if np.shares_memory(mine, others)}
 
@@ -262,16 +262,16 @@ def test_barrier_waits_for_all_threads() -> None:
 def _write_and_meet(barrier: Any, written: Any, seen: Any, number: int) -> None:
     for time in range(len(seen)):
         written[number, 0] = time
-        meet(barrier, 3)
+        wait_for_all(barrier, 3)
         seen[time] = written[0, 0] + written[1, 0] + written[2, 0]
-        meet(barrier, 3)
+        wait_for_all(barrier, 3)
 
 
 def test_indivisible_networks_are_refused(tmp_path: Path) -> None:
     """More parts than switches, and FCP credits on several cores, are refused without output."""
     net = make_network(world_of(), load=0.5, seed=1)
     with pytest.raises(InputError, match="cores must be 1 to 12 for a network of 12 switches, not 13"):
-        divide(net, packets_for(net, 1 << 10), 13)
+        divide(net, new_packet_pool(net, 1 << 10), 13)
 
     study = tmp_path / "study.toml"
     study.write_text(

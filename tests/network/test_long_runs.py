@@ -11,7 +11,7 @@ import pytest
 
 from tests.network.test_connections import listed
 from vlane.golden.compiler.records import Records
-from vlane.golden.network.cores import OneCore, running
+from vlane.golden.network.cores import OneCore, start_network
 from vlane.golden.network.network import DONE
 from vlane.golden.network.state import Network
 from vlane.golden.traffic.sources import NEVER
@@ -64,7 +64,7 @@ def set_later(net: Network) -> None:
 
 
 def run(net: Network, world: World, end: int) -> tuple[OneCore, Any]:
-    network = running(net)
+    network = start_network(net)
     assert isinstance(network, OneCore)
     assert network.run_to(end, deque()) == DONE
     return network, delivery_table(world, net.meters)

@@ -13,14 +13,14 @@ from tests.network.networks import IDENTITY, made
 from vlane.errors import InputError
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.engine.pool import IN_USE
-from vlane.golden.engine.random_bits import seeded
-from vlane.golden.network.runs import packets_for, run_to
+from vlane.golden.engine.random_bits import seeded_rng
+from vlane.golden.network.runs import new_packet_pool, run_to
 from vlane.golden.topologies.routing import up_down
 from vlane.golden.topologies.topology import dumbbell
 from vlane.golden.traffic.classes import TrafficClass, mean_flits
-from vlane.golden.traffic.distributions import draw_number, stacked
+from vlane.golden.traffic.distributions import draw_number, stack_ranges
 from vlane.golden.traffic.messages import NONE, Messages, new_messages
-from vlane.golden.traffic.sources import Sources, advance, draw_packet, is_over
+from vlane.golden.traffic.sources import Sources, advance_class, draw_packet, window_has_ended
 from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.sim_top.study.simulate import RunResult, simulate
 from vlane.study.courses import lengths, read_course
@@ -43,9 +43,9 @@ def result_of(given: Study, folder: Path = Path(), load: float = 0.3, seed: int 
 
 def drawn(each: Distribution, count: int = 20_000) -> NDArray[np.int64]:
     """Return numbers drawn from a distribution."""
-    ranges, places = stacked([None, each])
+    ranges, places = stack_ranges([None, each])
     found = np.zeros(count, np.int64)
-    _draw(ranges, *places[1].tolist(), seeded(7), found)
+    _draw(ranges, *places[1].tolist(), seeded_rng(7), found)
     return found
 
 
@@ -115,7 +115,7 @@ def test_messages_arrive_whole_and_in_packets_of_the_mtu() -> None:
     )
     world = make_world(given, Path())
     net = make_network(world, load=0.3, seed=2, trace_rows=20_000)
-    _, packets = run_to(net, packets_for(net, 64), 20_000)
+    _, packets = run_to(net, new_packet_pool(net, 64), 20_000)
     rows = net.meters.trace[: net.meters.traced[0]]
     found: dict[tuple[int, int], list[int]] = {}
     for source, born, size in rows[:, [0, 5, 8]].tolist():
@@ -157,9 +157,9 @@ def _collect(sources: Sources, messages: Messages, host: int, found: NDArray[np.
     count = 0
     while sources.due[host, 0] < len(found):
         found[count] = sources.due[host, 0]
-        count += not is_over(sources, host, 0, found[count])
+        count += not window_has_ended(sources, host, 0, found[count])
         draw_packet(sources, messages, host, 0)
-        advance(sources, messages, host, 0)
+        advance_class(sources, messages, host, 0)
     return count
 
 
@@ -224,7 +224,7 @@ def test_ended_message_is_forgotten() -> None:
     topology = dumbbell(2, 2)
     traffic = TrafficClass(0, 0.5, 0, 0, mtu=256, sizes=Distribution.of([(2000, 2000, 1)]), active=((0, 50), (60, 90)))
     net = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[traffic], cycles=100, largest=5)
-    _, packets = run_to(net, packets_for(net, 64), 5000)
+    _, packets = run_to(net, new_packet_pool(net, 64), 5000)
 
     assert packets.messages.regs[IN_USE] == 0
     assert (net.sources.backlog["sending"] == NONE).all()

@@ -13,13 +13,13 @@ import pytest
 from tests.conftest import uncompiled
 from tests.network.networks import IDENTITY, made, replayed, run_to, switches_passed
 from vlane.golden.engine.pool import IN_USE
-from vlane.golden.links.room import fits, give_back, new_rooms, take
+from vlane.golden.links.room import fits, new_occupancy, occupy, release
 from vlane.golden.network.assembly import PortSettings
 from vlane.golden.network.dependencies import find_cycle
 from vlane.golden.network.meters import TIMED, TIMED_LATENCY
 from vlane.golden.network.network import DONE, STUCK, run
 from vlane.golden.network.paths import follow_paths
-from vlane.golden.schedulers.bank import new_bank, new_scheduler, rests_after, serve
+from vlane.golden.schedulers.bank import idle_decisions_until_rest, new_bank, new_scheduler, serve
 from vlane.golden.schedulers.heads import Heads
 from vlane.golden.switches.packets import NOBODY, new_packets
 from vlane.golden.topologies.routing import Routes, dimension_order, dmodk, up_down, valiant
@@ -348,7 +348,11 @@ def test_idle_scheduler_steps_may_be_skipped(name: str) -> None:
     sizes, fruitless, sent, skipped = np.array([1, 9, 33, 66, 0]), 0, 0, 0
     request, room, behind, quiet, busy = 0, 0, 0, 0, 0
     for _ in range(20_000):
-        quiet = max(0, quiet - 1) if quiet or source.random() >= 0.01 else source.randrange(2 + 2 * rests_after(always))
+        quiet = (
+            max(0, quiet - 1)
+            if quiet or source.random() >= 0.01
+            else source.randrange(2 + 2 * idle_decisions_until_rest(always))
+        )
         if not quiet:
             request |= source.getrandbits(4) & source.getrandbits(4) if source.random() < 0.3 else 0
             room = source.getrandbits(4) if source.random() < 0.2 else room
@@ -360,7 +364,7 @@ def test_idle_scheduler_steps_may_be_skipped(name: str) -> None:
         wanted = serve(always, 0, heads, ready)
         got = -1
         fruitless = 0 if request & room else fruitless
-        if request & room or fruitless < rests_after(always):
+        if request & room or fruitless < idle_decisions_until_rest(always):
             fruitless += ready and not request & room
             got = serve(skipping, 0, heads, ready)
         else:
@@ -387,7 +391,7 @@ def test_rooms_keep_minimum_and_maximum() -> None:
     """The free-space counter permits packets exactly as the written rule for minimum and maximum does."""
     source = random.Random(3)  # noqa: S311 - a repeatable choice
     minimum, maximum = (4, 0, 7), (9, 6, 30)
-    rooms = new_rooms(buffers=2, blocks=25, minimum=minimum, maximum=maximum)
+    rooms = new_occupancy(buffers=2, blocks=25, minimum=minimum, maximum=maximum)
     held = [0, 0, 0]
     refused = Counter[str]()
     for _ in range(3000):
@@ -399,11 +403,11 @@ def test_rooms_keep_minimum_and_maximum() -> None:
         refused["maximum"] += not inside
         refused["common"] += inside and not common
         if inside and common and source.random() < 0.7:
-            take(rooms, 1, lane, blocks)
+            occupy(rooms, 1, lane, blocks)
             held = after
         elif held[lane]:
             back = source.randrange(1, held[lane] + 1)
-            give_back(rooms, 1, lane, back)
+            release(rooms, 1, lane, back)
             held[lane] -= back
     assert rooms.taken["blocks"][1].tolist() == held
     assert not rooms.taken["blocks"][0].any()

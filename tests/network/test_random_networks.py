@@ -12,8 +12,8 @@ import pytest
 from tests.network.networks import IDENTITY, made, replayed
 from tests.network.plain_by_name import plain_serve
 from vlane.golden.network.assembly import PortSettings
-from vlane.golden.network.faults import fcps_are_lost, link_stalls, table_is_written
-from vlane.golden.network.swaps import table_is_swapped
+from vlane.golden.network.faults import lose_fcps, stall_link, write_forwarding_entry
+from vlane.golden.network.swaps import schedule_table_swap
 from vlane.golden.plain.credits import Credits
 from vlane.golden.plain.faster import faster
 from vlane.golden.plain.faults import Faults, Rewrite, Span, Swap
@@ -123,11 +123,11 @@ class Case:
         )
         stalls, losses, rewrites = self.faults.stalls, self.faults.losses, self.faults.rewrites
         changes = [
-            *(link_stalls(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in stalls),
-            *(fcps_are_lost(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in losses),
-            *(table_is_written(it.switch, it.lid, it.port, cycle=it.cycle) for it in rewrites),
+            *(stall_link(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in stalls),
+            *(lose_fcps(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in losses),
+            *(write_forwarding_entry(it.switch, it.lid, it.port, cycle=it.cycle) for it in rewrites),
             *(
-                table_is_swapped(it.switch, [it.port], settings.writes, cycle=it.cycle)
+                schedule_table_swap(it.switch, [it.port], settings.writes, cycle=it.cycle)
                 for it, settings in zip(self.faults.swaps, self.swapped, strict=True)
             ),
         ]

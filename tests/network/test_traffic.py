@@ -15,9 +15,9 @@ from vlane.errors import InputError
 from vlane.golden.network.state import Network
 from vlane.golden.topologies.routing import up_down
 from vlane.golden.topologies.topology import dumbbell
-from vlane.golden.traffic.classes import PairWeights, TrafficClass, drawn_connections
+from vlane.golden.traffic.classes import PairWeights, TrafficClass, random_derangement
 from vlane.golden.traffic.messages import new_messages
-from vlane.golden.traffic.sources import NEVER, advance, draw_packet
+from vlane.golden.traffic.sources import NEVER, advance_class, draw_packet
 from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.sim_top.study.sweep import study_digest
 from vlane.study.file import read_study_file
@@ -50,7 +50,7 @@ def _of_host(net: Network, host: int, cycles: int) -> list[tuple[int, int]]:
     found = []
     while net.sources.due[host, 0] < cycles:
         found.append((int(net.sources.due[host, 0]), draw_packet(net.sources, new_messages(0), host, 0)[0]))
-        advance(net.sources, new_messages(0), host, 0)
+        advance_class(net.sources, new_messages(0), host, 0)
     return found
 
 
@@ -92,14 +92,14 @@ def test_connections_are_every_derangement_alike() -> None:
 
     Over 3,600 seeds, each is drawn 320 to 480 times.
     """
-    found = Counter(tuple(drawn_connections(4, seed, 0).tolist()) for seed in range(3600))
+    found = Counter(tuple(random_derangement(4, seed, 0).tolist()) for seed in range(3600))
 
     assert len(found) == 9
     assert all(all(to != host for host, to in enumerate(each)) for each in found)
     assert all(sorted(each) == [0, 1, 2, 3] for each in found)
     assert all(320 < count < 480 for count in found.values())
     with pytest.raises(InputError, match="needs at least 2 hosts"):
-        drawn_connections(1, 0, 0)
+        random_derangement(1, 0, 0)
 
 
 def test_a_connection_is_kept() -> None:
@@ -111,7 +111,7 @@ def test_a_connection_is_kept() -> None:
     assert sorted(each for one in to for each in one) == list(range(5))
     assert all(host not in each for host, each in enumerate(to))
     assert [{each for _, each in sent} for sent in _sent(traffic, 2000)] == to
-    assert len({tuple(drawn_connections(5, seed, number)) for seed in range(4) for number in range(4)}) > 4
+    assert len({tuple(random_derangement(5, seed, number)) for seed in range(4) for number in range(4)}) > 4
 
 
 def test_weights_say_load_and_destination() -> None:

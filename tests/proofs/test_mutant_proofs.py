@@ -292,7 +292,7 @@ def test_an_instance_is_cut_out_with_its_inputs_and_outputs() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("keeps", [False, True])
 def test_difference_in_the_first_cycle_counts_only_if_stored(*, keeps: bool) -> None:
-    """A mutant that differs only in the first cycle is equivalent unless the surroundings store it."""
+    """A mutant that differs only in the first cycle is equivalent unless its environment stores it."""
     mutants = list_mutants(Surrounded(keeps=keeps), "surrounded", count=100, seed=1)
     paths = Flattened(Surrounded(keeps=keeps), "surrounded")._paths
     inside = {cell for cell, path in paths.items() if path == ("latch",)}

@@ -22,7 +22,7 @@ from tests.conftest import assert_refused, call
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.plants import LEAST_PLANTS
 from vlane.tb.by_name import plants
-from vlane.tb.machinery.plants.plant import Plant, planted
+from vlane.tb.machinery.plants.plant import Plant, with_planted_line
 from vlane.tb.machinery.proofs.properties import Claims, Properties
 from vlane.tb.machinery.proofs.prove import cover, prove
 
@@ -223,7 +223,7 @@ def test_equal_proofs_at_a_time_keep_one_set_of_files(monkeypatch: pytest.Monkey
     slow = SimpleNamespace(copytree=copy, rmtree=shutil.rmtree)
     monkeypatch.setattr("vlane.tb.machinery.proofs.prove.shutil", slow)
     with ThreadPoolExecutor(2) as pool:
-        proofs = list(pool.map(lambda _: prove(Counting(), "test-equal", fresh=True), range(2)))
+        proofs = list(pool.map(lambda _: prove(Counting(), "test-equal", ignore_cache=True), range(2)))
 
     assert [each.verdict for each in proofs] == ["PASS"] * 2
     assert (tmp_path / "build/formal/test-equal/log.txt").is_file()
@@ -239,7 +239,7 @@ def test_planted_bugs_change_a_line_that_is_there(name: str) -> None:
     for bug in bugs:
         assert bug.file.startswith("hdl/")
         assert bug.line != bug.instead
-        compile(planted((ROOT / bug.file).read_text(), bug.line, bug.instead), bug.file, "exec")
+        compile(with_planted_line((ROOT / bug.file).read_text(), bug.line, bug.instead), bug.file, "exec")
         assert block.instance(bug.instance)
         assert block.shape(**{**block.mutated, **bug.parameters})
         assert re.fullmatch(r"[A-Z].*\.", bug.statement)
@@ -248,11 +248,11 @@ def test_planted_bugs_change_a_line_that_is_there(name: str) -> None:
 @pytest.mark.parametrize(("line", "times"), [("b = 2", 0), ("a = 1", 2)])
 def test_a_line_that_is_not_there_once_is_refused(line: str, times: int) -> None:
     with pytest.raises(ValueError, match=f"occurs {times} times"):
-        planted("a = 1\nif a:\n    a = 1\n", line, "c = 3")
+        with_planted_line("a = 1\nif a:\n    a = 1\n", line, "c = 3")
 
 
 def test_a_planted_line_keeps_its_indent() -> None:
-    assert planted("if a:\n    b = 1\n", "b = 1", "b = 2") == "if a:\n    b = 2\n"
+    assert with_planted_line("if a:\n    b = 1\n", "b = 1", "b = 2") == "if a:\n    b = 2\n"
 
 
 @pytest.mark.slow

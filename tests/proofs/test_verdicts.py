@@ -109,7 +109,7 @@ def test_a_fresh_proof_starts_the_solver_and_replaces_the_verdict(solver: Solver
     solver.verdict, solver.status = "PASS", 0
 
     assert prove(counter()(), "one").verdict == "FAIL"
-    assert prove(counter()(), "one", fresh=True).verdict == "PASS"
+    assert prove(counter()(), "one", ignore_cache=True).verdict == "PASS"
     assert prove(counter()(), "one").verdict == "PASS"
     assert solver.starts == 2
 
@@ -256,7 +256,7 @@ def test_the_verdict_on_a_netlist_is_stored(
     assert [each.verdict for each in found] == [verdict] * 2
     assert [each.cached for each in found] == [False, stored]
     assert found[0].detail == found[1].detail
-    assert not prove_netlist(None, "rr", "generic", timeout_seconds=1, fresh=True).cached
+    assert not prove_netlist(None, "rr", "generic", timeout_seconds=1, ignore_cache=True).cached
     assert starts == [True] * (2 if stored else 3)
     assert solver.starts == 0
 

@@ -9,7 +9,7 @@ from unittest import mock
 
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.machinery.native.code_coverage import compile_covered
-from vlane.tb.machinery.native.kept import kept_folder
+from vlane.tb.machinery.native.kept import cached_folder
 from vlane.tb.machinery.native.model import compile_model
 from vlane.tb.machinery.proofs.prove import prove
 from vlane.tb.machinery.synthesis.flattened import Flattened
@@ -41,7 +41,7 @@ def _asked(use: Callable[[], object]) -> str:
 
     def ask(entry: Path | str, *others: Any) -> Path:
         if isinstance(entry, Path) and entry.parent.name == "verilog":
-            return kept_folder(entry, *others)  # what is asked for depends on the Verilog
+            return cached_folder(entry, *others)  # what is asked for depends on the Verilog
         asked.append(entry if isinstance(entry, str) else f"{entry.parent.name}/{entry.name}")
         raise _AskedError
 

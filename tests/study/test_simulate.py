@@ -21,7 +21,7 @@ from vlane.golden.topologies.routing import dmodk, up_down
 from vlane.golden.topologies.topology import Topology, dumbbell, irregular, torus, tree
 from vlane.golden.traffic.classes import TrafficClass
 from vlane.golden.traffic.messages import new_messages
-from vlane.golden.traffic.sources import advance, draw_packet
+from vlane.golden.traffic.sources import advance_class, draw_packet
 from vlane.sim_top.study.study_runs import run_sweep
 from vlane.sim_top.study.sweep import make_sweep
 from vlane.study.file import read_study_file
@@ -302,7 +302,7 @@ def test_destinations_and_load_are_as_asked(traffic: TrafficClass, shares: dict[
     found: Counter[int] = Counter()
     while net.sources.due[0, 0] < cycles:
         found[draw_packet(net.sources, new_messages(0), 0, 0)[0]] += 1
-        advance(net.sources, new_messages(0), 0, 0)
+        advance_class(net.sources, new_messages(0), 0, 0)
 
     whole = sum(found.values())
     assert whole / cycles == pytest.approx(0.5, rel=0.03)
@@ -319,7 +319,7 @@ def test_regular_traffic_has_equal_distances() -> None:
     times = []
     for _ in range(301):
         times.append(int(net.sources.due[0, 0]))
-        advance(net.sources, new_messages(0), 0, 0)
+        advance_class(net.sources, new_messages(0), 0, 0)
 
     assert {later - sooner for sooner, later in pairwise(times)} == {3, 4}
     assert times[-1] - times[0] == pytest.approx(1000, abs=1)

@@ -18,7 +18,7 @@ from tests.conftest import call
 from vlane.hdl.common.part import Part
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.machinery.native import verilator
-from vlane.tb.machinery.native.compact import each_module_once, filled_by_loops, unfolded_size
+from vlane.tb.machinery.native.compact import fill_by_loops, merge_equal_modules, unfolded_size
 from vlane.tb.machinery.native.model import (
     CompiledModel,
     compile_model,
@@ -101,7 +101,7 @@ def _modules(text: str) -> list[str]:
 @pytest.mark.parametrize("as_parts", [False, True], ids=["submodules", "parts"])
 def test_equal_modules_are_written_once(*, as_parts: bool) -> None:
     """Nine instances yield one module for each distinct pair and counter, with the top module first."""
-    rtlil = each_module_once(shared_rtlil(Pairs(as_parts=as_parts), "pairs"))
+    rtlil = merge_equal_modules(shared_rtlil(Pairs(as_parts=as_parts), "pairs"))
 
     names = _modules(rtlil)
     assert names[0] == r"\pairs"
@@ -175,12 +175,12 @@ def test_switch_of_shared_parts_equals_the_unshared_switch() -> None:
 
 def test_only_long_runs_of_equal_entries_are_loops() -> None:
     """Runs of 40 and 16 equal entries become loops, while 15 equal entries stay single assignments."""
-    text = filled_by_loops(to_verilog(Table(), "table"))
+    text = fill_by_loops(to_verilog(Table(), "table"))
 
     loops = re.findall(r"= (\d+); \\at\$\$ <= (\d+);.* = 40'h(\w+);$", text, re.MULTILINE)
     assert [(int(first), int(last), int(value, 16)) for first, last, value in loops] == [(0, 39, 7), (57, 72, 0)]
     assert len(re.findall(r"^    \S+\[\d+\] = 40'h", text, re.MULTILINE)) == 17
-    assert filled_by_loops(text) == text
+    assert fill_by_loops(text) == text
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from vlane.golden.compiler.records import Int16, Int32, Records, new_records
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.network.network import run
-from vlane.golden.network.runs import packets_for
+from vlane.golden.network.runs import new_packet_pool
 from vlane.golden.switches.packets import EVENTS, NOBODY, Packets, packets_in_use
 from vlane.golden.topologies.routing import dmodk
 from vlane.golden.topologies.topology import tree
@@ -376,7 +376,7 @@ def test_packets() -> None:
         cycles=20,
         largest=3,
     )
-    packets = packets_for(net, 1 << 10)
+    packets = new_packet_pool(net, 1 << 10)
     rows = trace("engine.md", "packets")
 
     for cycle, row in enumerate(rows):

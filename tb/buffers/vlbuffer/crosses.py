@@ -18,7 +18,7 @@ def _reads(cycles: Cycles) -> Truths:
     return cycles.on("read_count") & cycles.on("readable")
 
 
-def _same(one: str, other: str) -> Event:
+def _same_lane(one: str, other: str) -> Event:
     """Return an event: the first ports of two kinds name the same lane."""
     return lambda cycles: cycles.bits(one, 0, _LANE_BITS) == cycles.bits(other, 0, _LANE_BITS)
 
@@ -31,9 +31,9 @@ EVENTS: Mapping[str, Event] = {
     "reservation refused": lambda cycles: cycles.on("reserve_flits") & ~cycles.on("accepted"),
     "discarded": lambda cycles: cycles.on("discarded"),
     "reset": lambda cycles: cycles.on("rst"),
-    "write and read of a lane": _same("write_vl", "read_vl"),
-    "reservation and write of a lane": _same("reserve_vl", "write_vl"),
-    "reservation and read of a lane": _same("reserve_vl", "read_vl"),
+    "write and read of a lane": _same_lane("write_vl", "read_vl"),
+    "reservation and write of a lane": _same_lane("reserve_vl", "write_vl"),
+    "reservation and read of a lane": _same_lane("reserve_vl", "read_vl"),
 }
 
 

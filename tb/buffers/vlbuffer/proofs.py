@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Array, Fragment, Module, Mux, Signal, Value
 
-from vlane.tb.buffers.vlbuffer.proofs_account import BufferAccount
-from vlane.tb.credits.proofs_room_account import RoomAccount
-from vlane.tb.machinery.proofs.inside import contents, inside
+from vlane.tb.buffers.vlbuffer.proofs_account import BufferModel
+from vlane.tb.credits.proofs_room_account import AdmissionModel
+from vlane.tb.machinery.proofs.inside import inner_signal, memory_entries
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.tables.proofs_tables import constant, wrapped
 
@@ -74,7 +74,7 @@ class VLBufferProperties(Properties):
         """Claim which packets are accepted: the storage has a slot for each reserved flit and each unused minimum."""
         b = self.buffer
         promised, asks = Signal(16), Signal()
-        room = RoomAccount(b.flits, b.minimum, b.maximum)
+        room = AdmissionModel(b.flits, b.minimum, b.maximum)
         m.d.comb += [promised.eq(room.promised(b.used)), asks.eq(b.reserve_flits != 0)]
         self.claim(m, "storage", promised <= b.flits)
         claim_totals(self, m, b, b.used, promised)
@@ -129,7 +129,7 @@ class VLBufferProperties(Properties):
 
 
 def claim_totals(properties: Properties, m: Module, buffer: Any, used: Any, promised: Value) -> None:
-    """Claim that the running totals of a buffer equal sums over its lanes.
+    """Claim the precomputed values of each lane: unused part of its minimum, available space, and readable flits.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def claim_totals(properties: Properties, m: Module, buffer: Any, used: Any, prom
 
 
 class QueueProperties(Properties):
-    """Check the buffer against a model with a queue of registers for each lane, for every input sequence.
+    """Check every output of the buffer against a model that stores each lane in a queue of registers.
 
     The proof also claims in which slots of the storage the queued flits are. The induction needs this invariant.
 
@@ -182,8 +182,8 @@ class QueueProperties(Properties):
     def elaborate(self, _platform: object) -> Module:
         m, b = self.m, self.buffer
         m.submodules.buffer = fragment = Fragment.get(b, None)
-        self.stored = contents(fragment, "storage")
-        account = BufferAccount(m, b)
+        self.stored = memory_entries(fragment, "storage")
+        account = BufferModel(m, b)
         for output, value in account.outputs:
             self.claim(m, "order", output == value)
         self.claim(m, "storage", account.promised <= b.flits)
@@ -196,22 +196,24 @@ class QueueProperties(Properties):
             self._parts(account, fragment)
         return m
 
-    def _lists(self, account: BufferAccount, fragment: Fragment) -> None:
+    def _lists(self, account: BufferModel, fragment: Fragment) -> None:
         """Claim which slots the linked lists occupy, and which slots are free."""
         m, b, claim = self.m, self.buffer, self.claim
-        links, recycled = (contents(fragment, name) for name in ("links", "recycled"))
-        slots = account.queues("slots", [inside(fragment, f"place_{number}") for number in range(len(account.kept))])
+        links, recycled = (memory_entries(fragment, name) for name in ("links", "recycled"))
+        slots = account.queues(
+            "slots", [inner_signal(fragment, f"place_{number}") for number in range(len(account.kept))]
+        )
         taken: list[tuple[Value, Value]] = []
         for vl, (held, queue, flits) in enumerate(zip(account.held, slots, account.flits, strict=True)):
-            last = inside(fragment, f"last_{vl}")
-            claim(m, "lists", inside(fragment, f"first_{vl}") == queue[0], when=held != 0)
+            last = inner_signal(fragment, f"last_{vl}")
+            claim(m, "lists", inner_signal(fragment, f"first_{vl}") == queue[0], when=held != 0)
             for place, (slot, flit) in enumerate(zip(queue, flits, strict=True)):
                 claim(m, "lists", Array(self.stored)[slot] == flit, when=held > place)
                 claim(m, "lists", last == slot, when=held == place + 1)
                 if place + 1 < b.maximum:
                     claim(m, "lists", Array(links)[slot] == queue[place + 1], when=held > place + 1)
                 taken.append((held > place, slot))
-        oldest, newest, fresh = (inside(fragment, name) for name in ("oldest", "newest", "fresh"))
+        oldest, newest, fresh = (inner_signal(fragment, name) for name in ("oldest", "newest", "fresh"))
         freed = Signal(16, name="freed")
         m.d.comb += freed.eq(fresh - sum(account.held))
         claim(m, "own-place", (fresh <= b.flits) & (oldest < b.flits) & (newest < b.flits) & (freed <= b.flits))
@@ -222,11 +224,11 @@ class QueueProperties(Properties):
             users = sum(there & (place == slot) for there, place in taken)
             claim(m, "own-place", users == (fresh > slot))
 
-    def _parts(self, account: BufferAccount, fragment: Fragment) -> None:
+    def _parts(self, account: BufferModel, fragment: Fragment) -> None:
         """Claim which slots the lanes' ring buffers occupy."""
         m, b, claim = self.m, self.buffer, self.claim
         for vl, (held, flits) in enumerate(zip(account.held, account.flits, strict=True)):
-            first, behind = inside(fragment, f"first_{vl}"), inside(fragment, f"after_last_{vl}")
+            first, behind = inner_signal(fragment, f"first_{vl}"), inner_signal(fragment, f"after_last_{vl}")
             claim(m, "lists", (first < b.maximum) & (behind == wrapped(first + held, b.maximum)))
             for place, flit in enumerate(flits):
                 where = vl * b.maximum + wrapped(first + place, b.maximum)

@@ -7,12 +7,12 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Fragment, Module, Mux, Signal, Value
 
-from vlane.tb.credits.proofs_room_account import RoomAccount
+from vlane.tb.credits.proofs_room_account import AdmissionModel
 
 _COUNT = 14
 
 
-class BufferAccount:
+class BufferModel:
     """Compute the outputs of a VL buffer for any inputs (``docs/vlbuffer.md``, VLB-1 to VLB-8).
 
     Parameters
@@ -75,21 +75,21 @@ class BufferAccount:
         ]
 
     def leaving_of(self, vl: Value) -> Value:
-        """Return the number of flits leaving a lane in this cycle."""
+        """Return the number of flits that are read from a lane in this cycle."""
         return Array(self._leaving)[vl]
 
-    def queues(self, name: str, comes: Sequence[Value]) -> list[list[Signal]]:
-        """Return, by lane, a queue whose entries enter and leave together with the flits.
+    def queues(self, name: str, arrivals: Sequence[Value]) -> list[list[Signal]]:
+        """Return one queue of registers per lane, whose entries enter and leave with the lane's flits.
 
         Parameters
         ----------
-        comes : sequence of Value
+        arrivals : sequence of Value
             Value that enters with each written flit, by position of the write ports.
         """
         b, m = self.buffer, self.m
         made = []
         for vl in self._lanes:
-            queue = [Signal(len(comes[0]), name=f"account_{name}_{vl}_{place}") for place in range(b.maximum)]
+            queue = [Signal(len(arrivals[0]), name=f"account_{name}_{vl}_{place}") for place in range(b.maximum)]
             after = Signal(_COUNT, name=f"account_{name}_after_{vl}")
             m.d.comb += after.eq(self.held[vl] - self._leaving[vl])
             for place, entry in enumerate(queue):
@@ -97,7 +97,7 @@ class BufferAccount:
                 for count in range(1, b.readers * b.read_flits + 1):
                     stays = Mux(self._leaving[vl] == count, self._of(queue, place + count), stays)
                 earlier: Value = Const(0)
-                for lanes, new in zip(self.kept, comes, strict=True):
+                for lanes, new in zip(self.kept, arrivals, strict=True):
                     stays = Mux(lanes[vl] & (after + earlier == place), new, stays)
                     earlier = earlier + lanes[vl]
                 m.d.sync += entry.eq(stays)
@@ -132,7 +132,7 @@ class BufferAccount:
     def _reserves(self) -> tuple[list[Value], Value, list[Value]]:
         """Return which lanes have space, whether a packet is accepted, and each lane's gain (VLB-1 to VLB-3)."""
         b = self.buffer
-        rule = RoomAccount(b.flits, b.minimum, b.maximum)
+        rule = AdmissionModel(b.flits, b.minimum, b.maximum)
         self.m.d.comb += self.promised.eq(rule.promised(self.used))
         room = [rule.fits(used, b.mtu_flits, self.promised) for used in self.used]
         asks = [
@@ -160,11 +160,11 @@ class BufferAccount:
         return kept, lost
 
 
-def accounted(buffer: Any) -> BufferAccount:
-    """Replace the inside of a buffer by the model. Their equivalence is a proof of the buffer itself."""
+def with_model_inside(buffer: Any) -> BufferModel:
+    """Replace the logic of a buffer by the reference model, for proofs of components that contain the buffer."""
     Fragment.get(buffer, None)  # otherwise Amaranth warns about unused submodules
     m = Module()
-    account = BufferAccount(m, buffer)
+    account = BufferModel(m, buffer)
     m.d.comb += [output.eq(value) for output, value in account.outputs]
     buffer.elaborate = lambda _platform: m
     return account

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from vlane.golden.buffers import vlbuffer as golden
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.engine.random_bits import draw_below, draw_bits, seeded_rng
 from vlane.golden.oracle.buffer import BufferMachine, buffer_cycle, buffer_oracle, put_buffer
 from vlane.tb.buffers.vlbuffer import crosses as crosses_vlbuffer
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import in_rows, pieces, put
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
@@ -56,7 +56,7 @@ class BufferPhase:
     name: str = ""
 
 
-class BufferSurroundings(NamedTuple):
+class BufferEnvironment(NamedTuple):
     """State of the traffic around the buffer.
 
     Parameters
@@ -73,100 +73,100 @@ class BufferSurroundings(NamedTuple):
 
 @kernel
 def _ports(
-    machine: BufferMachine, surroundings: BufferSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]
+    machine: BufferMachine, environment: BufferEnvironment, chances: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> tuple[int, int]:
     """Choose each port's actions within the contract, and return the reservation (lane, flits)."""
     state, vls = machine.state, machine.vls
-    reserved_vl, flits = below(bits, vls), 0
-    if below(bits, _CERTAIN) < chances[C_RESERVE]:
-        flits = 1 + below(bits, state.mtu_flits)
-        if below(bits, 3) == 0:
+    reserved_vl, flits = draw_below(rng, vls), 0
+    if draw_below(rng, _CERTAIN) < chances[C_RESERVE]:
+        flits = 1 + draw_below(rng, state.mtu_flits)
+        if draw_below(rng, 3) == 0:
             flits = 1
-        if below(bits, 16) == 0:
-            flits |= 1 << below(bits, _RESERVE_BITS)  # refused sizes must exercise every bit
+        if draw_below(rng, 16) == 0:
+            flits |= 1 << draw_below(rng, _RESERVE_BITS)  # refused sizes must exercise every bit
         if golden.fits(state, reserved_vl, flits):
-            surroundings.owed[reserved_vl] += flits
+            environment.owed[reserved_vl] += flits
     for port in range(len(machine.write_vl)):
         vl = machine.write_vl[port]
         taken = port == 1 and machine.write_vl[0] == vl
-        if surroundings.owed[vl] == 0 or taken or below(bits, 16) == 0:
-            vl = below(bits, vls)
+        if environment.owed[vl] == 0 or taken or draw_below(rng, 16) == 0:
+            vl = draw_below(rng, vls)
             for _ in range(vls):
-                if surroundings.owed[vl] != 0 and not (port == 1 and machine.write_vl[0] == vl):
+                if environment.owed[vl] != 0 and not (port == 1 and machine.write_vl[0] == vl):
                     break
                 vl = vl + 1 if vl + 1 < vls else 0
             machine.write_vl[port] = vl
             taken = port == 1 and machine.write_vl[0] == vl
         count = 0
-        if not taken and below(bits, _CERTAIN) < chances[C_WRITE]:
-            count = min(surroundings.owed[vl], 1 + below(bits, state.write_flits))
+        if not taken and draw_below(rng, _CERTAIN) < chances[C_WRITE]:
+            count = min(environment.owed[vl], 1 + draw_below(rng, state.write_flits))
         machine.write_count[port] = count
-        surroundings.owed[vl] -= count
+        environment.owed[vl] -= count
     for port in range(len(machine.read_vl)):
-        if below(bits, _CERTAIN) < chances[C_STAY]:
-            machine.read_vl[port] = below(bits, vls)
+        if draw_below(rng, _CERTAIN) < chances[C_STAY]:
+            machine.read_vl[port] = draw_below(rng, vls)
         other = port == 1 and machine.read_vl[0] == machine.read_vl[1]
-        reads = below(bits, _CERTAIN) < chances[C_READ] and (not other or below(bits, 4) == 0)
-        machine.read_count[port] = below(bits, state.read_flits + 1) if reads else 0
+        reads = draw_below(rng, _CERTAIN) < chances[C_READ] and (not other or draw_below(rng, 4) == 0)
+        machine.read_count[port] = draw_below(rng, state.read_flits + 1) if reads else 0
     return reserved_vl, flits
 
 
 @inner
 def _put_flit(
-    rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], first: int, count: int, flit: int
+    rows: NDArray[np.uint64], cycle: int, port_positions: NDArray[np.int64], first: int, count: int, flit: int
 ) -> None:
     """Put a flit in pieces, each of them another function of the bits that golden holds."""
     for piece in range(count):
         put(
             rows,
             cycle,
-            where,
+            port_positions,
             first + piece,
-            (flit ^ (flit >> piece if piece else 0)) & ((1 << where[first + piece, 2]) - 1),
+            (flit ^ (flit >> piece if piece else 0)) & ((1 << port_positions[first + piece, 2]) - 1),
         )
 
 
 @kernel
 def _fill(
     machine: BufferMachine,
-    surroundings: BufferSurroundings,
+    environment: BufferEnvironment,
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     data_mask: int,
     pieces_each: int,
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     data: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, vls = machine.state, machine.vls
     for cycle in range(len(rows)):
-        resets = draw(bits) & 0xFFFF < chances[C_RESET]
+        resets = draw_bits(rng) & 0xFFFF < chances[C_RESET]
         if wild:
-            vl, flits = below(bits, 32), below(bits, 4) * below(bits, state.mtu_flits + 3)
-            resets = below(bits, 512) == 0
+            vl, flits = draw_below(rng, 32), draw_below(rng, 4) * draw_below(rng, state.mtu_flits + 3)
+            resets = draw_below(rng, 512) == 0
             for port in range(len(machine.write_vl)):
-                machine.write_vl[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
-                machine.write_count[port] = below(bits, 4)
+                machine.write_vl[port] = draw_below(rng, 32 if draw_below(rng, 4) == 0 else vls)
+                machine.write_count[port] = draw_below(rng, 4)
             for port in range(len(machine.read_vl)):
-                machine.read_vl[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
-                machine.read_count[port] = below(bits, 4)
+                machine.read_vl[port] = draw_below(rng, 32 if draw_below(rng, 4) == 0 else vls)
+                machine.read_count[port] = draw_below(rng, 4)
         else:
-            vl, flits = _ports(machine, surroundings, chances, bits)
+            vl, flits = _ports(machine, environment, chances, rng)
         put_buffer(machine, rows[cycle], resets, vl, flits)
         for flit in range(len(machine.write_vl) * state.write_flits):
-            _put_flit(rows, cycle, data, flit * pieces_each, pieces_each, draw(bits) & data_mask)
+            _put_flit(rows, cycle, data, flit * pieces_each, pieces_each, draw_bits(rng) & data_mask)
         buffer_cycle(machine, rows[cycle], expected[cycle])
-        note_rules(happened, machine.rules, cycle)
-        surroundings.moved[0] += machine.write_count.sum()
+        log_rules(event_log, machine.rules, cycle)
+        environment.moved[0] += machine.write_count.sum()
         if resets:
-            surroundings.owed[:] = 0
+            environment.owed[:] = 0
 
 
 class BufferTraffic(Stimulus):
-    """Golden with random traffic at its ports.
+    """Stimulus of the VL buffer: random reservations, writes and reads, with golden's outputs.
 
     Parameters
     ----------
@@ -196,14 +196,14 @@ class BufferTraffic(Stimulus):
             pieces(inputs, "write_data", flits, _FLIT_BITS),
             -(-parameters["data_bits"] // _FLIT_BITS),
         )
-        self._around = BufferSurroundings(np.zeros(parameters["vls"], np.int64), np.zeros(1, np.int64))
+        self._around = BufferEnvironment(np.zeros(parameters["vls"], np.int64), np.zeros(1, np.int64))
         self._mask = (1 << min(_FLIT_BITS, parameters["data_bits"])) - 1
-        self._bits = seeded(seed)
+        self._bits = seeded_rng(seed)
         self.applicable = applicable(parameters)
 
     @property
     def decisions(self) -> int:
-        """Flits written so far."""
+        """Number of flits written so far."""
         return int(self._around.moved[0])
 
     def _enter(self, index: int) -> None:
@@ -232,7 +232,7 @@ class BufferTraffic(Stimulus):
 
 
 def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that permitted traffic can reach in an instance with these parameters."""
+    """Return the names of the rules that an instance can reach without forbidden inputs."""
     names = {rule.name for rule in golden.RULES} - {"not_reserved"}
     shared = parameters["flits"] > parameters["vls"] * parameters["minimum"]
     conditions = {
@@ -249,7 +249,7 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
-    """Return phases of ``cycles`` cycles in total: filling, draining, balanced, light load, resets, random inputs."""
+    """Return the phases of a run of ``cycles`` cycles: filling, draining, balanced and light load, resets, random."""
     part = max(64, cycles // 48)
     once = (
         BufferPhase(part, read=80, name="filling"),
@@ -265,7 +265,7 @@ def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the buffer: it reaches every rule and every corner case."""
+    """Return the qualification stimulus of the buffer, which reaches every rule and corner case."""
     phases = cut(buffer_phases(cycles), cycles)
     traffic = BufferTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(crosses_vlbuffer.crosses(parameters), crosses_vlbuffer.EVENTS, inputs=inputs, outputs=outputs)

@@ -16,7 +16,7 @@ _CNP = 0x80
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _SettingsModel:
     """Reference model of the settings in force."""
 
     threshold: Value
@@ -27,7 +27,7 @@ class _Kept:
 
 
 class CCMarkerProperties(Properties):
-    """Check a marker against a reference model of one arbitrary lane, the level and the settings.
+    """Check the marker against a reference model of one arbitrary lane, the busy level and the settings.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class CCMarkerProperties(Properties):
     def _of_lane(self, values: Any) -> Value:
         return at([values[vl] for vl in range(self.marker.data_vls)], self.lane)
 
-    def _settings(self, m: Module) -> _Kept:
+    def _settings(self, m: Module) -> _SettingsModel:
         """Model the last written settings, and claim the settings in force."""
         p, w = self.marker, self.marker.program
         select = Value.cast(w.select)
@@ -132,19 +132,19 @@ class CCMarkerProperties(Properties):
         for name, (switch, port) in whose.items():
             self.claim(m, "settings", (held.of_switch[name] == switch) & (held.of_port[name] == port))
         restarts = w.enable & ((select == CCMarkerSelect.MARKING_RATE) | (select == CCMarkerSelect.PORT))
-        return _Kept(**ruling, victim_mask=mask, restarts=restarts)
+        return _SettingsModel(**ruling, victim_mask=mask, restarts=restarts)
 
-    def _limit(self, m: Module, kept: _Kept) -> Value:
+    def _limit(self, m: Module, settings: _SettingsModel) -> Value:
         """Claim when the lane is over its limit, and return whether the model is over it."""
         p, shape = self.marker, self.marker.parameters
         measure, part, over = Signal(_WIDE), Signal(_WIDE), Signal()
         m.d.comb += [
             measure.eq(self._of_lane(p.measure)),
-            part.eq((shape.maximum * (16 - kept.threshold)) >> 4),
-            over.eq((kept.threshold != 0) & (measure >= part) & (measure > 2 * shape.largest)),
+            part.eq((shape.maximum * (16 - settings.threshold)) >> 4),
+            over.eq((settings.threshold != 0) & (measure >= part) & (measure > 2 * shape.largest)),
         ]
-        self.claim(m, "never", ~p.over.any() & ~p.mark, when=kept.threshold == 0)
-        self.claim(m, "limit", self._of_lane(p.over) == over, when=kept.threshold != 0)
+        self.claim(m, "never", ~p.over.any() & ~p.mark, when=settings.threshold == 0)
+        self.claim(m, "limit", self._of_lane(p.over) == over, when=settings.threshold != 0)
         return over
 
     def _level(self, m: Module) -> Value:
@@ -182,7 +182,7 @@ class CCMarkerProperties(Properties):
             self.claim(m, "cnp", ~p.mark, when=p.start & (lnh == 3) & (octets[48] == _CNP))
         return near | far
 
-    def _rate(self, m: Module, kept: _Kept, here: Value, eligible: Value) -> None:
+    def _rate(self, m: Module, settings: _SettingsModel, starts_on_lane: Value, eligible: Value) -> None:
         """Claim which eligible packets are marked, by counting the unmarked ones."""
         p = self.marker
         marked, rate, since, left = Signal(name="has_mark"), Signal(16), Signal(17), Signal(16)
@@ -193,11 +193,11 @@ class CCMarkerProperties(Properties):
         self.claim(m, "count", left == Mux(marked, rate - since, 0))
         self.claim(m, "rate", since <= rate)
         self.claim(m, "count", left == before, when=quiet)
-        m.d.sync += [before.eq(left), quiet.eq(~eligible & ~kept.restarts)]
-        with m.If(kept.restarts):
+        m.d.sync += [before.eq(left), quiet.eq(~eligible & ~settings.restarts)]
+        with m.If(settings.restarts):
             m.d.sync += [marked.eq(0), since.eq(0), rate.eq(0)]
-        with m.Elif(here & p.mark):
-            m.d.sync += [marked.eq(1), since.eq(0), rate.eq(kept.marking_rate)]
+        with m.Elif(starts_on_lane & p.mark):
+            m.d.sync += [marked.eq(1), since.eq(0), rate.eq(settings.marking_rate)]
         with m.Elif(eligible):
             m.d.sync += since.eq(since + 1)
 

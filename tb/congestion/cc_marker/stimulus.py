@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from vlane.golden.congestion import cc_marker as golden
 from vlane.golden.congestion import markers
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.engine.random_bits import draw_below, draw_bits, seeded_rng
 from vlane.golden.oracle.congestion import CCMarkerMachine, cc_marker_oracle, put_cc_marker, run_cc_marker
 from vlane.packets.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, LNH_GRH, bits_to_fecn
 from vlane.tb.congestion.cc_marker import crosses as crosses_cc_marker
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
@@ -70,101 +70,103 @@ class MarkerPhase:
 
 
 @inner
-def _draw_measure(state: golden.CCMarkerState, given: golden.Inputs, most: int, bits: NDArray[np.uint64]) -> None:
+def _draw_measure(state: golden.CCMarkerState, inputs: golden.Inputs, maximum: int, rng: NDArray[np.uint64]) -> None:
     """Move a lane's measure: to any value, to an extreme, or (mostly) near the limit in force."""
-    lane, kind = below(bits, state.data_vls), below(bits, 8)
+    lane, kind = draw_below(rng, state.data_vls), draw_below(rng, 8)
     if kind == 0:
-        given.measure[lane] = below(bits, most + 1)
+        inputs.measure[lane] = draw_below(rng, maximum + 1)
     elif kind == 1:
-        given.measure[lane] = most * below(bits, 2)
+        inputs.measure[lane] = maximum * draw_below(rng, 2)
     else:
-        threshold = markers.in_force(state.markers, 0)[0]
+        threshold = markers.settings_in_force(state.markers, 0)[0]
         limit = state.markers.limits[lane, max(threshold, 1)]
-        given.measure[lane] = min(max(limit - 2 + below(bits, 5), 0), most)
+        inputs.measure[lane] = min(max(limit - 2 + draw_below(rng, 5), 0), maximum)
 
 
 @inner
-def _draw_write(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
+def _draw_write(inputs: golden.Inputs, rng: NDArray[np.uint64]) -> None:
     """Write a random setting, mostly a small rate whose effect is visible soon."""
-    values = given.values
-    values[golden.W_ENABLE], values[golden.W_SELECT] = 1, below(bits, 4)
-    values[golden.W_VICTIM_MASK] = below(bits, 2)
-    values[golden.W_THRESHOLD] = below(bits, 16)
-    values[golden.W_PACKET_SIZE] = below(bits, (1, 1, 8, 68, 256)[below(bits, 5)])
-    values[golden.W_RATE] = below(bits, 4) if below(bits, 4) else below(bits, 1 << 16)
-    if below(bits, 8) == 0:  # a rate with a single bit set (and bit 0): each bit must keep the counter from expiring
-        values[golden.W_RATE] = (1 << below(bits, 16)) | below(bits, 2)
-    values[golden.W_VALID] = below(bits, 2)
-    values[golden.W_CONTROL_TYPE] = below(bits, 2)
+    values = inputs.values
+    values[golden.W_ENABLE], values[golden.W_SELECT] = 1, draw_below(rng, 4)
+    values[golden.W_VICTIM_MASK] = draw_below(rng, 2)
+    values[golden.W_THRESHOLD] = draw_below(rng, 16)
+    values[golden.W_PACKET_SIZE] = draw_below(rng, (1, 1, 8, 68, 256)[draw_below(rng, 5)])
+    values[golden.W_RATE] = draw_below(rng, 4) if draw_below(rng, 4) else draw_below(rng, 1 << 16)
+    if (
+        draw_below(rng, 8) == 0
+    ):  # a rate with a single bit set (and bit 0): each bit must keep the counter from expiring
+        values[golden.W_RATE] = (1 << draw_below(rng, 16)) | draw_below(rng, 2)
+    values[golden.W_VALID] = draw_below(rng, 2)
+    values[golden.W_CONTROL_TYPE] = draw_below(rng, 2)
 
 
 @inner
-def _draw_flit(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
+def _draw_flit(inputs: golden.Inputs, rng: NDArray[np.uint64]) -> None:
     """Fill a flit with random bytes, often with a relevant next header and opcode."""
-    flit = given.flit
+    flit = inputs.flit
     word = 0
     for place in range(len(flit)):
         if place % _BYTES_PER_DRAW == 0:
-            word = draw(bits)
+            word = draw_bits(rng)
         flit[place] = word & 0xFF
         word >>= 8
-    if below(bits, 2):
+    if draw_below(rng, 2):
         flit[1] |= 2
-    if below(bits, 8) == 0:
+    if draw_below(rng, 8) == 0:
         at = BTH_BEHIND_GRH_AT if flit[1] & 3 == LNH_GRH and len(flit) > BTH_BEHIND_GRH_AT else BTH_AT
-        flit[at] = CNP_OPCODE ^ (below(bits, 4) == 0) << below(bits, 8)
+        flit[at] = CNP_OPCODE ^ (draw_below(rng, 4) == 0) << draw_below(rng, 8)
 
 
 @inner
-def _lane_bits(lanes: int, chance: int, bits: NDArray[np.uint64]) -> int:
+def _lane_bits(lanes: int, chance: int, rng: NDArray[np.uint64]) -> int:
     found = 0
     for lane in range(lanes):
-        found |= (below(bits, CERTAIN) < chance) << lane
+        found |= (draw_below(rng, CERTAIN) < chance) << lane
     return found
 
 
 @inner
 def _run_link(
     state: golden.CCMarkerState,
-    given: golden.Inputs,
+    inputs: golden.Inputs,
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     largest: int,
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
 ) -> None:
     """Continue the packet on the link, or start a packet."""
-    values, lanes = given.values, state.data_vls
-    lane = below(bits, lanes)
-    asks, fits = below(bits, CERTAIN) < chances[C_ASK], below(bits, CERTAIN) < chances[C_FIT]
+    values, lanes = inputs.values, state.data_vls
+    lane = draw_below(rng, lanes)
+    asks, fits = draw_below(rng, CERTAIN) < chances[C_ASK], draw_below(rng, CERTAIN) < chances[C_FIT]
     values[golden.ASKS] = values[golden.ASKS] & ~(1 << lane) | asks << lane
     values[golden.FITS] = values[golden.FITS] & ~(1 << lane) | fits << lane
     values[golden.FREE] = values[golden.START] = 0
     if link[L_BUSY] > 0:
         link[L_BUSY] -= 1
         return
-    values[golden.FREE] = below(bits, CERTAIN) >= chances[C_STALL]
-    if values[golden.FREE] == 0 or below(bits, CERTAIN) >= chances[C_START]:
+    values[golden.FREE] = draw_below(rng, CERTAIN) >= chances[C_STALL]
+    if values[golden.FREE] == 0 or draw_below(rng, CERTAIN) >= chances[C_START]:
         return
-    vl, able = below(bits, lanes), values[golden.ASKS] & values[golden.FITS]
-    if below(bits, 64) == 0:
-        vl = 15 - below(bits, 2) * below(bits, 16 - lanes)
+    vl, able = draw_below(rng, lanes), values[golden.ASKS] & values[golden.FITS]
+    if draw_below(rng, 64) == 0:
+        vl = 15 - draw_below(rng, 2) * draw_below(rng, 16 - lanes)
     elif able >> vl & 1 == 0:
         return
-    blocks = largest if below(bits, 16) == 0 else 1 + below(bits, min(largest, 8))
+    blocks = largest if draw_below(rng, 16) == 0 else 1 + draw_below(rng, min(largest, 8))
     values[golden.START], values[golden.START_VL], values[golden.START_BLOCKS] = 1, vl, blocks
     link[L_BUSY] = blocks - 1
 
 
 @inner
-def _anything(state: golden.CCMarkerState, given: golden.Inputs, most: int, bits: NDArray[np.uint64]) -> None:
+def _draw_any_inputs(state: golden.CCMarkerState, inputs: golden.Inputs, maximum: int, rng: NDArray[np.uint64]) -> None:
     """Draw every input at random."""
-    values = given.values
-    values[golden.FREE], values[golden.START] = below(bits, 2), below(bits, 2)
-    values[golden.ASKS] = _lane_bits(state.data_vls, CERTAIN // 2, bits)
-    values[golden.FITS] = _lane_bits(state.data_vls, CERTAIN // 2, bits)
-    values[golden.START_VL] = below(bits, 16) if below(bits, 2) else below(bits, state.data_vls)
-    values[golden.START_BLOCKS] = below(bits, 128)
-    given.measure[below(bits, state.data_vls)] = below(bits, most + 1)
+    values = inputs.values
+    values[golden.FREE], values[golden.START] = draw_below(rng, 2), draw_below(rng, 2)
+    values[golden.ASKS] = _lane_bits(state.data_vls, CERTAIN // 2, rng)
+    values[golden.FITS] = _lane_bits(state.data_vls, CERTAIN // 2, rng)
+    values[golden.START_VL] = draw_below(rng, 16) if draw_below(rng, 2) else draw_below(rng, state.data_vls)
+    values[golden.START_BLOCKS] = draw_below(rng, 128)
+    inputs.measure[draw_below(rng, state.data_vls)] = draw_below(rng, maximum + 1)
 
 
 @kernel
@@ -174,36 +176,36 @@ def _fill(
     chances: NDArray[np.int64],
     sizes: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, given, largest, most = machine.state, machine.seen, sizes[0], sizes[1]
     for cycle in range(len(rows)):
         given.values[golden.W_ENABLE] = 0
         if wild:
-            _anything(state, given, most, bits)
+            _draw_any_inputs(state, given, most, rng)
         else:
-            if below(bits, CERTAIN) < chances[C_MEASURE]:
-                _draw_measure(state, given, most, bits)
-            _run_link(state, given, link, chances, largest, bits)
+            if draw_below(rng, CERTAIN) < chances[C_MEASURE]:
+                _draw_measure(state, given, most, rng)
+            _run_link(state, given, link, chances, largest, rng)
         more = _MORE_AT_START if given.values[golden.START] != 0 else 1
-        resets = below(bits, CERTAIN) < more * chances[C_RESET]
-        if below(bits, CERTAIN) < more * chances[C_WRITE]:
-            _draw_write(given, bits)
-        _draw_flit(given, bits)
+        resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
+        if draw_below(rng, CERTAIN) < more * chances[C_WRITE]:
+            _draw_write(given, rng)
+        _draw_flit(given, rng)
         link[L_STARTED] += given.values[golden.START]
         put_cc_marker(machine, rows[cycle], resets)
         run_cc_marker(machine, resets, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
         if resets:
             link[L_BUSY] = 0
 
 
 class CCMarkerPort(Stimulus):
-    """Golden at an output port.
+    """Stimulus of the marker: an output port with random packets, occupancies and settings, with golden's outputs.
 
     Parameters
     ----------
@@ -228,7 +230,7 @@ class CCMarkerPort(Stimulus):
     ) -> None:
         super().__init__(phases, golden.RULES)
         self._machine = cc_marker_oracle(parameters, in_rows(inputs, outputs)).machine
-        self._link, self._bits = np.zeros(2, np.int64), seeded(seed)
+        self._link, self._bits = np.zeros(2, np.int64), seeded_rng(seed)
         self._sizes = np.array([parameters["largest"], parameters["measure_blocks"]], np.int64)
         self.applicable = _applicable(parameters)
 
@@ -263,7 +265,7 @@ _MOST, _HALF, _FEW = 15 * CERTAIN // 16, CERTAIN // 2, CERTAIN // 16
 _FULL: dict[str, Any] = {"ask": _MOST, "fit": _MOST}
 
 
-def _about_busy(parameters: Mapping[str, Any], cycles: int) -> list[MarkerPhase]:
+def _busy_idle_phases(parameters: Mapping[str, Any], cycles: int) -> list[MarkerPhase]:
     """Return about ``cycles`` cycles of phases in which the link repeatedly stops being busy and becomes busy again."""
     if not parameters["idle_blocks"]:
         return []
@@ -277,13 +279,13 @@ def _about_busy(parameters: Mapping[str, Any], cycles: int) -> list[MarkerPhase]
 
 
 def marker_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[MarkerPhase, ...]:
-    """Return phases of ``cycles`` cycles in total: busy and idle links, with settings changed rarely or often."""
+    """Return the phases of a run of ``cycles`` cycles: busy and idle links, with few or many changes of settings."""
     part = max(cycles // 16, 200)
     return cut(
         (
             MarkerPhase(50, write=_HALF, name="first settings"),
             MarkerPhase(part, write=200, **_FULL, name="full link"),
-            *_about_busy(parameters, part),
+            *_busy_idle_phases(parameters, part),
             MarkerPhase(2 * part, write=200, ask=_MOST, fit=3 * CERTAIN // 4, stall=_FEW, name="heads wait"),
             MarkerPhase(2 * part, write=200, ask=_MOST, fit=_FEW, start=_MOST, name="little room"),
             MarkerPhase(part, write=100, ask=_HALF, fit=_HALF, start=_FEW, name="light load"),
@@ -299,7 +301,7 @@ def marker_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[MarkerPha
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the marker: it reaches every rule, under every kind of load."""
+    """Return the qualification stimulus of the marker, which reaches every rule under every kind of load."""
     port = CCMarkerPort(parameters, phases=marker_phases(parameters, cycles), seed=seed, inputs=inputs, outputs=outputs)
     port.watch(
         crosses_cc_marker.crosses(parameters),

@@ -22,10 +22,10 @@ def _writes(select: CCSourceSelect) -> Event:
     return chosen
 
 
-def _acted(shown: Truths) -> Truths:
+def _aligned_with_inputs(outputs: Truths) -> Truths:
     """Return outputs aligned with the cycle in which their inputs acted. The last cycles of a batch are false."""
-    acted = np.zeros_like(shown)
-    acted[:-SHOWN_CYCLES] = shown[SHOWN_CYCLES:]
+    acted = np.zeros_like(outputs)
+    acted[:-SHOWN_CYCLES] = outputs[SHOWN_CYCLES:]
     return acted
 
 
@@ -37,7 +37,7 @@ EVENTS: Mapping[str, Event] = {
     "BECN just before": lambda cycles: after(after(cycles.on("becn"))),
     "freed before": lambda cycles: after(cycles.rule("freed")),
     "may just before": lambda cycles: after(cycles.rule("injected") | cycles.rule("unknown")),
-    "none taken": lambda cycles: _acted(~cycles.on("taken")),
+    "none taken": lambda cycles: _aligned_with_inputs(~cycles.on("taken")),
     "reset": lambda cycles: cycles.on("rst"),
 }
 

@@ -30,7 +30,7 @@ def _past(m: Module, value: Value, cycles: int, name: str) -> list[Value]:
 
 
 class CCSourceProperties(Properties):
-    """Claim the effects of a request, a BECN and a visit, whatever the entries that they read.
+    """Check the results of a request, a BECN and a visit, for arbitrary contents of the entries that they read.
 
     Parameters
     ----------
@@ -108,18 +108,18 @@ class CCSourceProperties(Properties):
         self.claim(m, "ticks", s.gaps.cycle == (third - 1)[:24], when=begun)
         return third, third_tick
 
-    def _presented(self, m: Module, way: Any, name: str, valid: Value, flow: Value) -> None:
+    def _presented(self, m: Module, direction: Any, name: str, valid: Value, flow: Value) -> None:
         """Claim the contents of each stage."""
         acts = _past(m, valid, _LAST + 1, f"{name}_acts")
         flows = _past(m, flow, _LAST + 1, f"{name}_flow")
         blocks = _past(m, self.source.ask_blocks, _LAST + 1, "its_blocks") if name == "ask" else []
         for stage in range(_LAST + 1):
-            present = (way.asked if name == "ask" else way.told)[stage]
+            present = (direction.asked if name == "ask" else direction.told)[stage]
             self.claim(m, "presented", present == acts[stage + 1])
-            own = way.keys[stage].as_value() == flows[stage + 1]
+            own = direction.keys[stage].as_value() == flows[stage + 1]
             self.claim(m, "presented", own, when=acts[stage + 1])
             if blocks:
-                self.claim(m, "presented", way.blocks[stage] == blocks[stage + 1])
+                self.claim(m, "presented", direction.blocks[stage] == blocks[stage + 1])
 
     def _sweep(self, m: Module) -> None:
         """Claim which entry is visited, through all stages."""

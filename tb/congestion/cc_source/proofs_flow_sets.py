@@ -9,7 +9,7 @@ from amaranth.hdl import Const, Module, Signal, Value
 from vlane.congestion.cc_source import CCTI_BITS, WAYS
 from vlane.hdl.congestion.flow_sets import FlowSets
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
-from vlane.tb.tables.proofs_tables import constant, opened, remembered
+from vlane.tb.tables.proofs_tables import constant, elaborated_module, written_last
 
 
 class FlowSetsProperties(Properties):
@@ -43,44 +43,44 @@ class FlowSetsProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, s = self.m, self.flow_sets
-        m.submodules.flow_sets = opened(s)
+        m.submodules.flow_sets = elaborated_module(s)
         for way in range(WAYS):
             self._flags(m, way)
             self._flow(m, way)
             self._rest(m, way)
         return m
 
-    def _flags(self, m: Module, way: int) -> None:
+    def _flags(self, m: Module, direction: int) -> None:
         """Claim the flags of an entry of the watched set at both read ports."""
         s = self.flow_sets
-        known, injects = Signal(name=f"is_known_{way}"), Signal(name=f"has_injected_{way}")
-        changed, marked = s.changed_set == self.index, (s.marked_set == self.index) & s.marks[way]
-        joins, frees, rests = (changed & each[way] for each in (s.joins, s.frees, s.rests))
+        known, injects = Signal(name=f"is_known_{direction}"), Signal(name=f"has_injected_{direction}")
+        changed, marked = s.changed_set == self.index, (s.marked_set == self.index) & s.marks[direction]
+        joins, frees, rests = (changed & each[direction] for each in (s.joins, s.frees, s.rests))
         known_now = joins | (known & ~frees)
         m.d.sync += [known.eq(known_now), injects.eq(marked | (injects & ~joins & ~rests))]
-        self.claim(m, "entry-known", s.known[way].bit_select(self.index, 1) == known)
-        self.claim(m, "entry-injects", s.injects[way].bit_select(self.index, 1) == injects)
+        self.claim(m, "entry-known", s.known[direction].bit_select(self.index, 1) == known)
+        self.claim(m, "entry-injects", s.injects[direction].bit_select(self.index, 1) == injects)
         for reads, flags in ((s.ask_set, s.ask_flags), (s.tell_set, s.tell_flags)):
-            self.claim(m, "entry-known", flags[way].known == known_now, when=reads == self.index)
-            self.claim(m, "entry-injects", flags[way].injects == (injects & ~joins), when=reads == self.index)
+            self.claim(m, "entry-known", flags[direction].known == known_now, when=reads == self.index)
+            self.claim(m, "entry-injects", flags[direction].injects == (injects & ~joins), when=reads == self.index)
 
-    def _flow(self, m: Module, way: int) -> None:
+    def _flow(self, m: Module, direction: int) -> None:
         """Claim the flow of an entry."""
         s = self.flow_sets
-        written = s.takes[way] & (s.told_set == self.index)
-        kept = self._kept(m, "entry-flow", s.keys[way], (f"flow_{way}", written, s.key.as_value()))
+        written = s.takes[direction] & (s.told_set == self.index)
+        kept = self._kept(m, "entry-flow", s.keys[direction], (f"flow_{direction}", written, s.key.as_value()))
         for reads, keys in ((s.ask_set, s.ask_keys), (s.tell_set, s.tell_keys)):
-            self.claim(m, "entry-flow", keys[way].as_value() == kept, when=reads == self.index)
+            self.claim(m, "entry-flow", keys[direction].as_value() == kept, when=reads == self.index)
 
-    def _rest(self, m: Module, way: int) -> None:
+    def _rest(self, m: Module, direction: int) -> None:
         """Claim CCTI, timer and not-before of an entry."""
         s = self.flow_sets
-        written = s.changes[way] & (s.changed_set == self.index)
-        state = self._kept(m, "entry-state", s.states[way], (f"state_{way}", written, s.state.as_value()))
-        written = s.gap & s.gap_ways[way] & (s.gap_set == self.index)
-        gap = self._kept(m, "entry-gap", s.gaps[way], (f"gap_{way}", written, s.not_before))
-        ask = (s.ask_late_set == self.index) & (s.ask_ways == 1 << way)
-        tell = (s.tell_late_set == self.index) & (s.tell_ways == 1 << way)
+        written = s.changes[direction] & (s.changed_set == self.index)
+        state = self._kept(m, "entry-state", s.states[direction], (f"state_{direction}", written, s.state.as_value()))
+        written = s.gap & s.gap_ways[direction] & (s.gap_set == self.index)
+        gap = self._kept(m, "entry-gap", s.gaps[direction], (f"gap_{direction}", written, s.not_before))
+        ask = (s.ask_late_set == self.index) & (s.ask_ways == 1 << direction)
+        tell = (s.tell_late_set == self.index) & (s.tell_ways == 1 << direction)
         self.claim(m, "entry-state", s.ask_ccti == state[:CCTI_BITS], when=ask)
         self.claim(m, "entry-state", s.tell_state.as_value() == state, when=tell)
         self.claim(m, "entry-gap", s.ask_not_before == gap, when=ask)
@@ -89,7 +89,7 @@ class FlowSetsProperties(Properties):
     def _kept(self, m: Module, name: str, memory: Any, written: tuple[str, Value, Value]) -> Value:
         """Claim that the watched set's word in a memory equals the model's, and return the model's word."""
         label, enable, value = written
-        kept = remembered(m, label, Const(0, len(value)), enable, value)
+        kept = written_last(m, label, Const(0, len(value)), enable, value)
         reader = memory.read_port(domain="comb")
         m.d.comb += reader.addr.eq(self.index)
         self.claim(m, name, reader.data == kept)

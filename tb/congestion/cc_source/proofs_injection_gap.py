@@ -9,11 +9,11 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from vlane.congestion.cc_source import CCSourceSelect
 from vlane.hdl.congestion.injection_gap import GAP_STAGES, InjectionGap
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
-from vlane.tb.tables.proofs_tables import constant, opened, remembered
+from vlane.tb.tables.proofs_tables import constant, elaborated_module, written_last
 
 
 class GapProperties(Properties):
-    """Check the computation of a flow's not-before, with a reference model of one arbitrary CCT entry.
+    """Check the computed not-before of a flow against a reference model with one arbitrary CCT entry.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class GapProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, g = self.m, self.gap
-        m.submodules.gap = opened(g)
+        m.submodules.gap = elaborated_module(g)
         self._stages(m)
         self._entry(m)
         self._gap(m)
@@ -64,7 +64,7 @@ class GapProperties(Properties):
         g, w = self.gap, self.gap.program
         written = w.enable & (Value.cast(w.select) == CCSourceSelect.TABLE) & (w.index == self.index)
         entry, late = (
-            remembered(m, "entry", Const(0, 16), written, Cat(w.multiplier, w.shift)),
+            written_last(m, "entry", Const(0, 16), written, Cat(w.multiplier, w.shift)),
             Signal(16, reset_less=True),
         )
         m.d.sync += late.eq(entry)

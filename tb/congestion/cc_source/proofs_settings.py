@@ -9,11 +9,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from vlane.congestion.cc_source import CCSourceSelect
 from vlane.hdl.congestion.source_settings import CCSourceSettings
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
-from vlane.tb.tables.proofs_tables import constant, opened, remembered
+from vlane.tb.tables.proofs_tables import constant, elaborated_module, written_last
 
 
 class SettingsProperties(Properties):
-    """Check the settings in force against a reference model of the writes, for one arbitrary SL.
+    """Check that the settings in force equal the values written last, for one arbitrary SL.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class SettingsProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, s, w = self.m, self.settings, self.settings.program
-        m.submodules.settings = opened(s)
+        m.submodules.settings = elaborated_module(s)
         select, mode = Value.cast(w.select), Signal(name="kept_mode")
         limit, limit_late, limit_later = (Signal(10, name=f"limit_{age}") for age in range(3))
         with m.If(w.enable & (select == CCSourceSelect.PORT_CONTROL)):
@@ -53,7 +53,7 @@ class SettingsProperties(Properties):
         self.claim(m, "limit", s.limit == limit_later)
 
         written = w.enable & (select == CCSourceSelect.LEVEL) & (w.index[:4] == self.sl)
-        level = remembered(m, "level", Const(0, 40), written, Cat(w.timer, w.increase, w.trigger, w.minimum))
+        level = written_last(m, "level", Const(0, 40), written, Cat(w.timer, w.increase, w.trigger, w.minimum))
         late, later = (Signal(40, name=f"level_{age}", reset_less=True) for age in (1, 2))
         m.d.sync += [late.eq(level), later.eq(late)]
         reader = s.levels.read_port(domain="comb")

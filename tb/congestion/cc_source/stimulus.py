@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from vlane.congestion.cc_source import CCT_ENTRIES, DLID_BITS, SL_BITS, CCSourceSelect
 from vlane.golden.congestion import cc_source as golden
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.engine.random_bits import draw_below, seeded_rng
 from vlane.golden.oracle.congestion import CCSourceMachine, cc_source_oracle, put_cc_source, run_cc_source
 from vlane.tb.congestion.cc_source import crosses as crosses_cc_source
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
@@ -66,53 +66,55 @@ class SourcePhase:
 
 @inner
 def _draw_flow(
-    made: golden.Sources, flow: NDArray[np.int64], other: NDArray[np.int64], bits: NDArray[np.uint64]
+    sources: golden.Sources, flow: NDArray[np.int64], other: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> None:
     """Draw a flow: from a few flows, from one set, of the next visited entry, or equal or close to ``other``."""
-    kind = below(bits, 16)
+    kind = draw_below(rng, 16)
     if kind < 6:
-        flow[1], flow[2] = below(bits, 3), below(bits, 2)
+        flow[1], flow[2] = draw_below(rng, 3), draw_below(rng, 2)
     elif kind < 9:
-        flow[1], flow[2] = below(bits, 7) << made.set_bits, 0
+        flow[1], flow[2] = draw_below(rng, 7) << sources.set_bits, 0
     elif kind < 11:
-        entry = made.flow[0, (made.sweep[0].next + 1) % made.flow.shape[1]]
+        entry = sources.flow[0, (sources.sweep[0].next + 1) % sources.flow.shape[1]]
         flow[1], flow[2] = entry.dlid, entry.sl
     elif kind < 13:
         flow[1], flow[2] = other[1], other[2]
         if kind == 12:
-            bit = below(bits, DLID_BITS + SL_BITS)
+            bit = draw_below(rng, DLID_BITS + SL_BITS)
             flow[1] ^= 1 << bit if bit < DLID_BITS else 0
             flow[2] ^= 1 << bit - DLID_BITS if bit >= DLID_BITS else 0
     elif kind < 15:
-        flow[1], flow[2] = below(bits, made.flow.shape[1]), below(bits, 16)
+        flow[1], flow[2] = draw_below(rng, sources.flow.shape[1]), draw_below(rng, 16)
     else:
-        flow[1], flow[2] = below(bits, 1 << 16), below(bits, 16)
+        flow[1], flow[2] = draw_below(rng, 1 << 16), draw_below(rng, 16)
 
 
 @inner
-def _draw_write(made: golden.Sources, written: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+def _draw_write(sources: golden.Sources, written: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
     """Write a random setting, mostly a small value whose effect is visible soon."""
-    written[golden.W_ENABLE], written[golden.W_SELECT] = 1, below(bits, 4)
-    if written[golden.W_SELECT] != _TABLE and below(bits, 3) != 0:
+    written[golden.W_ENABLE], written[golden.W_SELECT] = 1, draw_below(rng, 4)
+    if written[golden.W_SELECT] != _TABLE and draw_below(rng, 3) != 0:
         written[golden.W_SELECT] = _TABLE
-    is_small, entries = below(bits, 16) != 0, made.table.shape[1]
-    written[golden.W_INDEX] = below(bits, 16 if is_small else CCT_ENTRIES)
-    written[golden.W_PORT_MODE] = below(bits, 8) == 0
-    written[golden.W_LIMIT] = below(bits, 20 if below(bits, 2) else entries) if is_small else below(bits, CCT_ENTRIES)
-    written[golden.W_TIMER] = below(bits, 4) if is_small else below(bits, 1 << 16)
-    written[golden.W_INCREASE] = below(bits, 4) if is_small else below(bits, 256)
-    written[golden.W_TRIGGER] = below(bits, 12) if is_small else below(bits, 256)
-    written[golden.W_MINIMUM] = below(bits, 3) if is_small else below(bits, 256)
-    written[golden.W_SHIFT] = below(bits, 4)
-    written[golden.W_MULTIPLIER] = below(bits, 8)
-    if below(bits, 256) == 0:  # near the largest multiplier, at a distance of any magnitude
-        written[golden.W_MULTIPLIER] = (1 << 14) - 1 - below(bits, 1 << below(bits, 15))
+    is_small, entries = draw_below(rng, 16) != 0, sources.table.shape[1]
+    written[golden.W_INDEX] = draw_below(rng, 16 if is_small else CCT_ENTRIES)
+    written[golden.W_PORT_MODE] = draw_below(rng, 8) == 0
+    written[golden.W_LIMIT] = (
+        draw_below(rng, 20 if draw_below(rng, 2) else entries) if is_small else draw_below(rng, CCT_ENTRIES)
+    )
+    written[golden.W_TIMER] = draw_below(rng, 4) if is_small else draw_below(rng, 1 << 16)
+    written[golden.W_INCREASE] = draw_below(rng, 4) if is_small else draw_below(rng, 256)
+    written[golden.W_TRIGGER] = draw_below(rng, 12) if is_small else draw_below(rng, 256)
+    written[golden.W_MINIMUM] = draw_below(rng, 3) if is_small else draw_below(rng, 256)
+    written[golden.W_SHIFT] = draw_below(rng, 4)
+    written[golden.W_MULTIPLIER] = draw_below(rng, 8)
+    if draw_below(rng, 256) == 0:  # near the largest multiplier, at a distance of any magnitude
+        written[golden.W_MULTIPLIER] = (1 << 14) - 1 - draw_below(rng, 1 << draw_below(rng, 15))
 
 
 @inner
-def _write_defaults(given: golden.Inputs, cycle: int) -> None:
+def _write_defaults(inputs: golden.Inputs, cycle: int) -> None:
     """In the first cycles, write settings under which flows come and go: each SL, the CCT, the limit."""
-    written = given.written
+    written = inputs.written
     written[:] = 0
     written[golden.W_ENABLE], written[golden.W_INDEX] = 1, cycle
     written[golden.W_SELECT] = 2 if cycle < 16 else (3 if cycle < 48 else 1)
@@ -129,41 +131,41 @@ def _fill(
     now: NDArray[np.int64],
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     made, given, since_reset = machine.made, machine.seen, machine.cycle
     asks, tells, written = given.asks, given.tells, given.written
     for cycle in range(len(rows)):
-        resets = below(bits, CERTAIN) < chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < chances[C_RESET]
         written[golden.W_ENABLE] = 0
-        if below(bits, 1024) == 0:
+        if draw_below(rng, 1024) == 0:
             now[N_BURST] ^= 1
         chance = chances[C_BECN] if now[N_BURST] else chances[C_BECN] // _QUIET
-        tells[golden.TELL] = below(bits, CERTAIN) < chance
-        asks[golden.ASK] = below(bits, CERTAIN) < chances[C_ASK]
-        asks[golden.ASK_BLOCKS] = 1 + below(bits, 2 if below(bits, CERTAIN) < chances[C_SHORT] else 66)
-        _draw_flow(made, asks, tells, bits)
-        _draw_flow(made, tells, asks, bits)
+        tells[golden.TELL] = draw_below(rng, CERTAIN) < chance
+        asks[golden.ASK] = draw_below(rng, CERTAIN) < chances[C_ASK]
+        asks[golden.ASK_BLOCKS] = 1 + draw_below(rng, 2 if draw_below(rng, CERTAIN) < chances[C_SHORT] else 66)
+        _draw_flow(made, asks, tells, rng)
+        _draw_flow(made, tells, asks, rng)
         if since_reset[0] < 49 and chances[C_WRITE] >= 0:
             _write_defaults(given, since_reset[0])
-        elif below(bits, CERTAIN) < chances[C_WRITE]:
-            _draw_write(made, written, bits)
+        elif draw_below(rng, CERTAIN) < chances[C_WRITE]:
+            _draw_write(made, written, rng)
         if wild:
-            asks[golden.ASK_BLOCKS] = below(bits, 128)
-            written[golden.W_SELECT], written[golden.W_LIMIT] = below(bits, 4), below(bits, CCT_ENTRIES)
-            written[golden.W_PORT_MODE], written[golden.W_MINIMUM] = below(bits, 2), below(bits, 256)
+            asks[golden.ASK_BLOCKS] = draw_below(rng, 128)
+            written[golden.W_SELECT], written[golden.W_LIMIT] = draw_below(rng, 4), draw_below(rng, CCT_ENTRIES)
+            written[golden.W_PORT_MODE], written[golden.W_MINIMUM] = draw_below(rng, 2), draw_below(rng, 256)
         put_cc_source(machine, rows[cycle], resets)
         run_cc_source(machine, resets, expected[cycle])
         now[N_ASKED] += asks[golden.ASK]
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
 
 
 class CCSourceNIC(Stimulus):
-    """Golden at a source.
+    """Stimulus of the source: random requests, BECNs and settings, with golden's outputs.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ class CCSourceNIC(Stimulus):
     ) -> None:
         super().__init__(phases, golden.RULES)
         self._machine = cc_source_oracle(parameters, in_rows(inputs, outputs)).machine
-        self._now, self._bits = np.zeros(2, np.int64), seeded(seed)
+        self._now, self._bits = np.zeros(2, np.int64), seeded_rng(seed)
         self.applicable = _applicable(parameters)
 
     @property
@@ -210,7 +212,7 @@ def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
-    """Return phases of ``cycles`` cycles in total."""
+    """Return the phases of a run of ``cycles`` cycles: few or many flows, bursts of BECNs, writes, resets."""
     part = max(cycles // 12, 200)
     half, few = CERTAIN // 2, CERTAIN // 64
     return cut(
@@ -230,7 +232,7 @@ def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the source: it reaches every rule, with flows that come and go."""
+    """Return the qualification stimulus of the source, which reaches every rule. Flows become known and unknown."""
     nic = CCSourceNIC(parameters, phases=source_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     nic.watch(
         crosses_cc_source.crosses(parameters),

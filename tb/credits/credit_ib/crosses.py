@@ -32,7 +32,7 @@ _SELDOM = (
 )
 
 
-def _heard_lane(cycles: Cycles) -> NDArray[np.uint64]:
+def _received_lane(cycles: Cycles) -> NDArray[np.uint64]:
     lanes: NDArray[np.uint64] = cycles.bits("fcp_in") >> _LANE_AT & _LANE_BITS
     return lanes
 
@@ -42,22 +42,22 @@ def _sent_lane(cycles: Cycles) -> NDArray[np.uint64]:
     return lanes
 
 
-def _come_and_gone(cycles: Cycles) -> Truths:
+def _accepted_and_freed(cycles: Cycles) -> Truths:
     found: Truths = cycles.on("accepted") & cycles.on("freed") & (cycles.bits("arrived_vl") == cycles.bits("freed_vl"))
     return found
 
 
-def _sent_and_heard(cycles: Cycles) -> Truths:
-    found: Truths = cycles.on("grant") & cycles.on("fcp_arrived") & (cycles.bits("grant_vl") == _heard_lane(cycles))
+def _sent_and_received(cycles: Cycles) -> Truths:
+    found: Truths = cycles.on("grant") & cycles.on("fcp_arrived") & (cycles.bits("grant_vl") == _received_lane(cycles))
     return found
 
 
-def _heard_while_told(cycles: Cycles) -> Truths:
-    found: Truths = cycles.on("fcp_taken") & cycles.on("fcp_arrived") & (_sent_lane(cycles) == _heard_lane(cycles))
+def _received_while_sending(cycles: Cycles) -> Truths:
+    found: Truths = cycles.on("fcp_taken") & cycles.on("fcp_arrived") & (_sent_lane(cycles) == _received_lane(cycles))
     return found
 
 
-def _freed_while_told(cycles: Cycles) -> Truths:
+def _freed_while_sending(cycles: Cycles) -> Truths:
     found: Truths = cycles.on("fcp_taken") & cycles.on("freed") & (_sent_lane(cycles) == cycles.bits("freed_vl"))
     return found
 
@@ -65,10 +65,10 @@ def _freed_while_told(cycles: Cycles) -> Truths:
 EVENTS: Mapping[str, Event] = {
     "reset": lambda cycles: cycles.on("rst"),
     "set-up": lambda cycles: cycles.on("initializing"),
-    "arrival and release": _come_and_gone,
-    "grant and FCP received": _sent_and_heard,
-    "FCPs both ways": _heard_while_told,
-    "release and FCP sent": _freed_while_told,
+    "arrival and release": _accepted_and_freed,
+    "grant and FCP received": _sent_and_received,
+    "FCPs both ways": _received_while_sending,
+    "release and FCP sent": _freed_while_sending,
     "FCP sent": lambda cycles: cycles.on("fcp_valid") & cycles.on("fcp_taken"),
     AHEAD: lambda cycles: cycles.phase == AHEAD,
     "refused": lambda cycles: cycles.on("arrived") & ~cycles.on("accepted"),

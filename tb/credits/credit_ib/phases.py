@@ -71,7 +71,7 @@ _RATES = (0, 65, 655, 3277, 6554)
 """Loss probabilities: 0, 0.1, 1, 5 and 10 %."""
 
 
-def _quiet(parameters: Mapping[str, Any]) -> int:
+def _quiet_cycles(parameters: Mapping[str, Any]) -> int:
     """Return the number of cycles after which the link is idle."""
     # Until the last packet has left and all buffers have drained (a block per cycle); then one period, its FCPs, the
     # answers to them, and the flight time of both.
@@ -80,14 +80,14 @@ def _quiet(parameters: Mapping[str, Any]) -> int:
 
 
 def full_round(parameters: Mapping[str, Any]) -> int:
-    """Return the shortest run, in cycles, that contains every kind of phase. Ten of 13 parts are busy."""
-    rest = 6 * _quiet(parameters) + 4 * parameters["fcp_period"] + 18 * parameters["watchdog_cycles"] + 400
+    """Return the length in cycles of the shortest run that contains every kind of phase."""
+    rest = 6 * _quiet_cycles(parameters) + 4 * parameters["fcp_period"] + 18 * parameters["watchdog_cycles"] + 400
     return 13 * int(rest) // 3
 
 
 def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, ...]:
-    """Return phases of ``cycles`` cycles in total: initialization, losses up to 10 %, an audit after each."""
-    period, quiet = parameters["fcp_period"], _quiet(parameters)
+    """Return the phases of a run of ``cycles`` cycles: link initialization, losses up to 10 %, an audit after each."""
+    period, quiet = parameters["fcp_period"], _quiet_cycles(parameters)
     busy = max(500, cycles // (2 * len(_RATES) + 3))
     unheard = max(busy, min(16 * parameters["watchdog_cycles"], cycles // 4))
     phases = [LinkPhase(2 * period + 100, send=0, initializing=CERTAIN, name="set-up")]

@@ -57,7 +57,7 @@ def claim_offer(
     lane: Value,
     *,
     limit: Value,
-    shown: Value,
+    visible_limit: Value,
     may: Value,
     offered: Value,
 ) -> None:
@@ -73,7 +73,7 @@ def claim_offer(
         Arbitrary lane.
     limit : Value
         Limit of the lane, from a reference model of the proof.
-    shown : Value
+    visible_limit : Value
         An FCP has revealed a loss that is not answered yet.
     may : Value
         An FCP may be sent.
@@ -101,14 +101,14 @@ def claim_offer(
     m.d.comb += [
         ahead.eq(limit - said),
         far_enough.eq((ahead >= rules.step) & (ahead <= CREDIT_CAP)),
-        due.eq(over | shown | far_enough),
+        due.eq(over | visible_limit | far_enough),
     ]
     claim(m, "advance", offered, when=far_enough & may)
     claim(m, "advance", at(list(offer.said), lane) == said)
     claim(m, "period", offered, when=over & may)
     claim(m, "period", (offer.timer == cycles) & (cycles < period))
     claim(m, "only-due", may & due, when=offered & (offer.vl == lane))
-    claim(m, "only-due", at([offer.pending[vl] for vl in range(vls)], lane) == (over | shown))
+    claim(m, "only-due", at([offer.pending[vl] for vl in range(vls)], lane) == (over | visible_limit))
     claim(m, "only-due", offer.vl < vls, when=offered)
     _claim_turn(claim, m, offer, vls, lane, due=due, sent=sent, last=last, offered=offered)
 

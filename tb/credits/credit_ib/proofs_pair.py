@@ -45,21 +45,21 @@ class Wire:
 
     @property
     def free(self) -> Value:
-        """Nothing is in flight."""
+        """Whether nothing is in flight on the wire."""
         return ~self.packet & ~self.fcp
 
     @property
     def bits(self) -> Value:
-        """The FCP with its checksum."""
+        """All bits of the FCP in flight, with its checksum."""
         return Cat(check_sum_of(self.body), self.body)
 
     @property
     def fccl(self) -> Value:
-        """Limit in the FCP."""
+        """Credit limit (FCCL) in the FCP in flight."""
         return self.body[:12]
 
     def carry(self, m: Module, *, grant: Value, blocks: Value, taken: Value, fcp: Value) -> None:
-        """Put the packet or FCP sent in this cycle on the wire, from the next cycle on."""
+        """Put the packet or FCP that is sent in this cycle on the wire, where it is from the next cycle on."""
         with m.If(self.leaves):
             m.d.sync += [self.packet.eq(0), self.fcp.eq(0)]
         with m.If(grant):
@@ -69,7 +69,7 @@ class Wire:
 
 
 class CreditIBPairProperties(Properties):
-    """Check two ports and a link.
+    """Check a sending and a receiving credit port that are joined by a lossy link.
 
     Parameters
     ----------
@@ -141,23 +141,23 @@ class CreditIBPairProperties(Properties):
         return m
 
     def may_grant(self) -> Value:
-        """Return whether the link permits a packet to start."""
+        """Return an additional condition for the start of a packet."""
         return Value.cast(1)
 
     def must_end(self) -> Value:
-        """Return whether the current packet must end."""
+        """Return whether the packet being sent must end in this cycle."""
         return Value.cast(0)
 
     def must_take(self) -> Value:
-        """Return whether the link must send an offered FCP."""
+        """Return whether the link must accept an offered FCP in this cycle."""
         return Value.cast(0)
 
     def must_leave(self, _wire: Wire) -> Value:
-        """Return whether the item on a wire must leave it."""
+        """Return whether the item in flight must leave the wire in this cycle, delivered or lost."""
         return Value.cast(0)
 
     def may_lose(self) -> Value:
-        """Return whether the link may lose an item that leaves it."""
+        """Return whether the link may lose an item that leaves the wire in this cycle."""
         return Value.cast(1)
 
     def _promises(self, m: Module) -> None:

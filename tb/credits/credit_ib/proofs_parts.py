@@ -18,7 +18,7 @@ _WIDE = 20
 
 
 class SenderProperties(Properties):
-    """Check a sender with two-packet look-ahead against a reference model of one arbitrary lane.
+    """Check the sender of a switch port, which looks two packets ahead, against a model of one arbitrary lane.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class SenderProperties(Properties):
 
 
 class FCPRoundRobinProperties(Properties):
-    """Check a switch port's FCP offer against a reference model of one arbitrary lane.
+    """Check which FCP a switch port offers, and when, against a model of one arbitrary lane.
 
     Parameters
     ----------
@@ -106,7 +106,9 @@ class FCPRoundRobinProperties(Properties):
         self.claim(m, "freed", held == limit)
         self.claim(m, "freed", offer.limit == limit, when=offer.found & (offer.vl == self.lane))
         off = Value.cast(0)
-        claim_offer(self.claim, m, offer, rules, self.lane, limit=limit, shown=off, may=~off, offered=offer.found)
+        claim_offer(
+            self.claim, m, offer, rules, self.lane, limit=limit, visible_limit=off, may=~off, offered=offer.found
+        )
         self._told(m, limit)
         return m
 

@@ -17,7 +17,7 @@ _WIDE = 20
 
 
 def check_sum_of(body: Value) -> Value:
-    """Return the checksum of a flow-control packet's first 32 bits, from the effect of each bit."""
+    """Return the checksum of an FCP's first 32 bits, as the XOR of each set bit's contribution."""
     empty = lpcrc(0)
     changes = [lpcrc(1 << bit) ^ empty for bit in range(32)]
     return Cat(
@@ -32,7 +32,7 @@ def within_window(limit: Value, blocks: Value) -> Value:
 
 
 class CreditIBPortProperties(Properties):
-    """Check a port against a reference model of one arbitrary lane, driven by the port's inputs.
+    """Check the sender and the receiver of a port against a reference model of one arbitrary lane.
 
     Parameters
     ----------
@@ -98,14 +98,22 @@ class CreditIBPortProperties(Properties):
         given = p.parameters
         rules = OfferRules(given.data_vls, given.fcp_blocks or max(1, given.buffer_blocks // 4), given.fcp_period)
         claim_offer(
-            self.claim, m, p.offer, rules, self.lane, limit=limit, shown=shown, may=~under_way, offered=p.fcp_valid
+            self.claim,
+            m,
+            p.offer,
+            rules,
+            self.lane,
+            limit=limit,
+            visible_limit=shown,
+            may=~under_way,
+            offered=p.fcp_valid,
         )
         return m
 
     def _of_lane(self, values: Any) -> Value:
         return at([values[vl] for vl in range(self.port.data_vls)], self.lane)
 
-    def _sender(self, m: Module, heard: Signal) -> Signal:
+    def _sender(self, m: Module, received_fcp: Signal) -> Signal:
         """Claim the sender's counters and decisions, and return the blocks sent."""
         p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
         sent, limit, sound = Signal(_WIDE), Signal(COUNTER_BITS), Signal()
@@ -114,11 +122,11 @@ class CreditIBPortProperties(Properties):
         self.claim(m, "sent", self._of_lane(p.fctbs) == sent[:COUNTER_BITS])
         m.d.comb += [
             sound.eq((packet.lpcrc == check_sum_of(p.fcp_in[16:])) & (packet.op <= 1) & (packet.vl < p.data_vls)),
-            heard.eq(p.fcp_arrived & sound & (packet.vl == self.lane)),
+            received_fcp.eq(p.fcp_arrived & sound & (packet.vl == self.lane)),
         ]
         self.claim(m, "sound", p.fcp_bad == ~sound, when=p.fcp_arrived)
         self.claim(m, "sound", ~p.fcp_bad, when=~p.fcp_arrived)
-        with m.If(heard):
+        with m.If(received_fcp):
             m.d.sync += limit.eq(packet.fccl)
         self.claim(m, "limit", self._of_lane(p.fccl) == limit)
         fits = self._of_lane(p.fits)
@@ -127,7 +135,7 @@ class CreditIBPortProperties(Properties):
         self.claim(m, "window", ~fits, when=p.initializing)
         return sent
 
-    def _receiver(self, m: Module, heard: Signal) -> tuple[Value, Value]:
+    def _receiver(self, m: Module, received_fcp: Signal) -> tuple[Value, Value]:
         """Claim the receiver's counters. Return its limit, and whether an FCP reveals a loss."""
         p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
         whole = p.parameters.buffer_blocks
@@ -138,7 +146,7 @@ class CreditIBPortProperties(Properties):
         self.claim(m, "accepted", p.accepted == enough, when=here)
         self.claim(m, "accepted", ~p.accepted, when=~p.arrived | (p.arrived_vl >= p.data_vls))
         m.d.comb += [taken.eq(Mux(here & enough, p.arrived_blocks, 0)), abr.eq(said + since)]
-        with m.If(heard):
+        with m.If(received_fcp):
             m.d.sync += [said.eq(packet.fctbs), since.eq(taken)]
         with m.Else():
             m.d.sync += since.eq(since + taken)
@@ -147,7 +155,7 @@ class CreditIBPortProperties(Properties):
         m.d.sync += held.eq(held + taken - frees)
         m.d.comb += [free.eq(whole - held), limit.eq(abr + Mux(free > CREDIT_CAP, CREDIT_CAP, free))]
         self.claim(m, "room", (held <= whole) & (self._of_lane(p.room) == free))
-        return limit, heard & (packet.fctbs != abr)
+        return limit, received_fcp & (packet.fctbs != abr)
 
     def _packet(self, m: Module, sent: Signal, limit: Value) -> None:
         """Claim the fields of the offered FCP."""
@@ -162,12 +170,12 @@ class CreditIBPortProperties(Properties):
         self.claim(m, "contents", ~p.offer.sends, when=~p.fcp_valid)
         self.claim(m, "promise", packet.fccl == limit, when=of_lane)
 
-    def _watchdog(self, m: Module, heard: Signal) -> None:
+    def _watchdog(self, m: Module, received_fcp: Signal) -> None:
         p, cycles = self.port, self.port.parameters.watchdog_cycles
         passed, any_heard, overdue = Signal(range(cycles + 1)), Signal(), Signal()
-        m.d.sync += [passed.eq(passed + 1), any_heard.eq(any_heard | heard)]
+        m.d.sync += [passed.eq(passed + 1), any_heard.eq(any_heard | received_fcp)]
         with m.If(passed + 1 == cycles):
-            m.d.sync += [passed.eq(0), any_heard.eq(0), overdue.eq(~(any_heard | heard))]
+            m.d.sync += [passed.eq(0), any_heard.eq(0), overdue.eq(~(any_heard | received_fcp))]
         self.claim(m, "watchdog", (p.watchdog_timer == passed) & (passed < cycles))
         self.claim(m, "watchdog", self._of_lane(p.overdue) == overdue)
         self.claim(m, "watchdog", self._of_lane(p.seen) == any_heard)

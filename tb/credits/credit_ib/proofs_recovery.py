@@ -17,7 +17,7 @@ PROMPT = 2
 
 
 class CreditIBRecoveryProperties(CreditIBPairProperties):
-    """Check the recovery of the pair of ports after the last loss.
+    """Check that the credit of a pair of ports is exact again within bounded time after the last loss.
 
     Parameters
     ----------
@@ -49,18 +49,23 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         return [*super().ports(), self.quiet]
 
     def may_grant(self) -> Value:
+        """Return whether a packet may start: after the last loss only while no FCP is offered."""
         return ~(self.calm & self.near.fcp_valid)
 
     def must_end(self) -> Value:
+        """Return whether the packet being sent has reached the age ``PROMPT`` after the last loss."""
         return self.calm & (self.busy_age == PROMPT - 1)
 
     def must_take(self) -> Value:
+        """Return whether the link must accept an offered FCP: always after the last loss."""
         return self.calm
 
     def must_leave(self, wire: Wire) -> Value:
+        """Return whether the item in flight has reached the age ``PROMPT`` after the last loss."""
         return self.calm & (self.ages[wire] == PROMPT - 1)
 
     def may_lose(self) -> Value:
+        """Return whether the last loss is still to come."""
         return ~self.calm
 
     def _further(self, m: Module) -> None:
@@ -100,7 +105,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         self.claim(m, "abr-corrected", since <= period + 2 * PROMPT, when=self.was_calm & ~corrected)
         return corrected, self.calm & far.returned[0]
 
-    def _recovery(self, m: Module, since: Value, corrected: Value, shown: Value) -> None:
+    def _recovery(self, m: Module, since: Value, corrected: Value, visible_limit: Value) -> None:
         """Claim that the sender's credit equals the receiver's free blocks again, in time."""
         near, far, back, period = self.near, self.far, self.back, self.near.parameters.fcp_period
         over, waited = Signal(name="receiver_due"), Signal(range(8 * PROMPT), name="receiver_waited")
@@ -126,7 +131,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         self.claim(m, "recovered", self.credit + self.flying + not_told == far.room[0], when=recovered)
         self.claim(m, "recovered", self.was_calm & corrected & (fresh | ~back.fcp), when=recovered)
 
-        with m.If(shown | (corrected & (far.fcp_timer == period - 1))):
+        with m.If(visible_limit | (corrected & (far.fcp_timer == period - 1))):
             m.d.sync += over.eq(1)
         with m.If(over):
             m.d.sync += waited.eq(waited + ~waited.all())

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from vlane.golden.credits import credit_ib as golden
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.engine.random_bits import draw_below, draw_bits, seeded_rng
 from vlane.golden.oracle.credits import CreditIBMachine, credit_ib_oracle, put_credit_ib, run_credit_ib
 from vlane.packets.fcp import CREDIT_CAP, FCP_BITS
 from vlane.tb.credits.credit_ib import crosses as crosses_credit_ib
 from vlane.tb.credits.credit_ib.phases import CERTAIN, DEAD, FLIGHT, LinkPhase, full_round, link_phases
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import JUDGED_FROM_CYCLES, Counts, Layout, Stimulus, cut_whole
@@ -55,60 +55,60 @@ def _new_link() -> Link:
 
 
 @inner
-def _clear(given: golden.Inputs) -> None:
-    given.flags[:] = 0
-    given.values[:] = 0
+def _clear(inputs: golden.Inputs) -> None:
+    inputs.flags[:] = 0
+    inputs.values[:] = 0
 
 
 @inner
-def _receive(given: golden.Inputs, link: Link, slot: int) -> None:
+def _receive(inputs: golden.Inputs, link: Link, slot: int) -> None:
     """Deliver the item arriving at a port in this cycle."""
     if link.kind[slot] == _PACKET:
-        given.flags[golden.ARRIVED] = 1
-        given.values[golden.ARRIVED_VL] = link.first[slot]
-        given.values[golden.ARRIVED_BLOCKS] = link.second[slot]
+        inputs.flags[golden.ARRIVED] = 1
+        inputs.values[golden.ARRIVED_VL] = link.first[slot]
+        inputs.values[golden.ARRIVED_BLOCKS] = link.second[slot]
     elif link.kind[slot] == _FCP:
-        given.flags[golden.FCP_ARRIVED] = 1
-        given.values[golden.FCP_IN] = link.first[slot]
+        inputs.flags[golden.FCP_ARRIVED] = 1
+        inputs.values[golden.FCP_IN] = link.first[slot]
     link.kind[slot] = _NOTHING
 
 
 @inner
 def _send(
     state: golden.CreditIBState,
-    given: golden.Inputs,
+    inputs: golden.Inputs,
     link: Link,
     slot: int,
     chances: NDArray[np.int64],
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
 ) -> None:
     """Send a due FCP, or else the packet of a random lane if it fits."""
     regs = link.regs
-    initializing = given.flags[golden.INIT] != 0
+    initializing = inputs.flags[golden.INIT] != 0
     if regs[L_BUSY] > 0:
         regs[L_BUSY] -= 1
         if regs[L_BUSY] == 0 and regs[L_FLYING] != 0:
-            given.flags[golden.TAIL] = 1
+            inputs.flags[golden.TAIL] = 1
             regs[L_FLYING] = 0
         return
-    lost = below(bits, CERTAIN) < chances[C_LOSS]
-    vl, packet = golden.offer(state, initializing)
+    lost = draw_below(rng, CERTAIN) < chances[C_LOSS]
+    vl, packet = golden.offered_fcp(state, initializing)
     if vl >= 0:
-        given.flags[golden.TAKEN] = 1
-        if below(bits, CERTAIN) < chances[C_CORRUPT]:
-            packet ^= (1 + below(bits, CERTAIN - 1)) << below(bits, FCP_BITS - 15)
+        inputs.flags[golden.TAKEN] = 1
+        if draw_below(rng, CERTAIN) < chances[C_CORRUPT]:
+            packet ^= (1 + draw_below(rng, CERTAIN - 1)) << draw_below(rng, FCP_BITS - 15)
         if not lost:
             link.kind[slot], link.first[slot] = _FCP, packet
         regs[L_LOST] += lost
         return
-    lane = below(bits, state.data_vls)
-    blocks = given.blocks[lane]
-    if below(bits, CERTAIN) >= chances[C_SEND] or not golden.fits(state, lane, blocks, initializing):
+    lane = draw_below(rng, state.data_vls)
+    blocks = inputs.blocks[lane]
+    if draw_below(rng, CERTAIN) >= chances[C_SEND] or not golden.fits(state, lane, blocks, initializing):
         return
-    given.flags[golden.GRANT] = 1
-    given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
+    inputs.flags[golden.GRANT] = 1
+    inputs.values[golden.GRANT_VL], inputs.values[golden.GRANT_BLOCKS] = lane, blocks
     if blocks == 1:
-        given.flags[golden.TAIL] = 1
+        inputs.flags[golden.TAIL] = 1
     else:
         regs[L_BUSY], regs[L_FLYING] = blocks - 1, 1
     if not lost:
@@ -118,46 +118,46 @@ def _send(
 
 
 @kernel
-def _free(
-    state: golden.CreditIBState, given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[np.uint64]
+def _free_block(
+    state: golden.CreditIBState, inputs: golden.Inputs, chances: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> None:
     """Remove a block from the buffer of a random non-empty lane."""
-    lane = below(bits, state.data_vls)
-    if below(bits, CERTAIN) >= chances[C_FREE]:
+    lane = draw_below(rng, state.data_vls)
+    if draw_below(rng, CERTAIN) >= chances[C_FREE]:
         return
     for _ in range(state.data_vls):
         if state.room[lane] < state.buffer_blocks:
-            given.flags[golden.FREE] = 1
-            given.values[golden.FREED_VL] = lane
+            inputs.flags[golden.FREE] = 1
+            inputs.values[golden.FREED_VL] = lane
             return
         lane = lane + 1 if lane + 1 < state.data_vls else 0
 
 
 @inner
-def _new_heads(given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    lane = below(bits, len(given.blocks))
-    given.blocks[lane] = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+def _new_heads(inputs: golden.Inputs, chances: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
+    lane = draw_below(rng, len(inputs.blocks))
+    inputs.blocks[lane] = chances[C_LEAST] + draw_below(rng, chances[C_MOST] - chances[C_LEAST] + 1)
 
 
 @inner
-def _anything(
+def _draw_any_inputs(
     state: golden.CreditIBState,
-    given: golden.Inputs,
-    bits: NDArray[np.uint64],
+    inputs: golden.Inputs,
+    rng: NDArray[np.uint64],
     rare: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Draw every input at random. Half of the FCPs have the right checksum.
 
     With ``rare``, FCPs are so rare that lanes receive none for a watchdog window, and also arrive in its last cycle.
     """
-    for lane in range(len(given.blocks)):
-        given.blocks[lane] = below(bits, 128)
-    for flag in range(len(given.flags)):
-        given.flags[flag] = below(bits, 2 if flag != golden.INIT else 16) == 0
+    for lane in range(len(inputs.blocks)):
+        inputs.blocks[lane] = draw_below(rng, 128)
+    for flag in range(len(inputs.flags)):
+        inputs.flags[flag] = draw_below(rng, 2 if flag != golden.INIT else 16) == 0
     if rare:
         is_last = state.regs[golden.WATCHDOG] == state.watchdog_cycles - 1
-        given.flags[golden.FCP_ARRIVED] = below(bits, 2 if is_last else max(100, state.watchdog_cycles // 20)) == 0
-        given.flags[golden.ARRIVED], given.flags[golden.FREE] = 0, below(bits, 3) == 0
+        inputs.flags[golden.FCP_ARRIVED] = draw_below(rng, 2 if is_last else max(100, state.watchdog_cycles // 20)) == 0
+        inputs.flags[golden.ARRIVED], inputs.flags[golden.FREE] = 0, draw_below(rng, 3) == 0
     for value, most in (
         (golden.GRANT_VL, 16),
         (golden.GRANT_BLOCKS, 128),
@@ -165,27 +165,27 @@ def _anything(
         (golden.ARRIVED_BLOCKS, 128),
         (golden.FREED_VL, 16),
     ):
-        given.values[value] = below(bits, most)
-    body = draw(bits) & 0xFFFF_FFFF
-    if below(bits, 2):
+        inputs.values[value] = draw_below(rng, most)
+    body = draw_bits(rng) & 0xFFFF_FFFF
+    if draw_below(rng, 2):
         body &= 0x1FFF_FFFF
-    check = golden.body_crc(body) if below(bits, 2) else below(bits, CERTAIN)
-    given.values[golden.FCP_IN] = (body << 16) | check
+    check = golden.body_crc(body) if draw_below(rng, 2) else draw_below(rng, CERTAIN)
+    inputs.values[golden.FCP_IN] = (body << 16) | check
 
 
 @inner
-def _run_ahead(state: golden.CreditIBState, given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
+def _draw_advancing_limit(state: golden.CreditIBState, inputs: golden.Inputs, rng: NDArray[np.uint64]) -> None:
     """Pass blocks of one lane through the buffer, and take FCPs only just after a period."""
-    given.flags[:] = 0
-    given.blocks[:] = 1
+    inputs.flags[:] = 0
+    inputs.blocks[:] = 1
     since = state.regs[golden.PERIOD]
     if since == 0:
-        given.values[golden.FREED_VL] = below(bits, state.data_vls)
-    given.flags[golden.TAKEN] = since < _TAKEN_AFTER_PERIOD
-    given.flags[golden.TAIL] = 1  # the previous phase may have left a packet in transmission, which blocks FCPs
-    given.flags[golden.ARRIVED] = given.flags[golden.FREE] = 1
-    given.values[golden.ARRIVED_VL] = given.values[golden.FREED_VL]
-    given.values[golden.ARRIVED_BLOCKS] = 1
+        inputs.values[golden.FREED_VL] = draw_below(rng, state.data_vls)
+    inputs.flags[golden.TAKEN] = since < _TAKEN_AFTER_PERIOD
+    inputs.flags[golden.TAIL] = 1  # the previous phase may have left a packet in transmission, which blocks FCPs
+    inputs.flags[golden.ARRIVED] = inputs.flags[golden.FREE] = 1
+    inputs.values[golden.ARRIVED_VL] = inputs.values[golden.FREED_VL]
+    inputs.values[golden.ARRIVED_BLOCKS] = 1
 
 
 @kernel
@@ -198,38 +198,38 @@ def _fill(
     clock: NDArray[np.int64],
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
     far_rules: NDArray[np.int64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     port, at_port = machine.state, machine.seen
     for cycle in range(len(rows)):
         slot = clock[0] % FLIGHT
         clock[0] += 1
-        resets = below(bits, CERTAIN) < chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < chances[C_RESET]
         if chances[C_HOLD] != 0:
-            _run_ahead(port, at_port, bits)
+            _draw_advancing_limit(port, at_port, rng)
         elif wild:
-            _anything(port, at_port, bits, chances[C_LOSS] != 0)
-            resets = chances[C_LOSS] == 0 and (clock[0] >> _RESETS_BIT) & 1 != 0 and below(bits, 256) == 0
+            _draw_any_inputs(port, at_port, rng, chances[C_LOSS] != 0)
+            resets = chances[C_LOSS] == 0 and (clock[0] >> _RESETS_BIT) & 1 != 0 and draw_below(rng, 256) == 0
         else:
             _clear(at_port)
             _clear(at_far)
-            at_port.flags[golden.INIT] = below(bits, CERTAIN) < chances[C_INIT]
+            at_port.flags[golden.INIT] = draw_below(rng, CERTAIN) < chances[C_INIT]
             _receive(at_port, inward, slot)
             _receive(at_far, outward, slot)
-            _new_heads(at_port, chances, bits)
-            _new_heads(at_far, chances, bits)
-            _send(port, at_port, outward, slot, chances, bits)
-            _send(far, at_far, inward, slot, chances, bits)
-            _free(port, at_port, chances, bits)
-            _free(far, at_far, chances, bits)
+            _new_heads(at_port, chances, rng)
+            _new_heads(at_far, chances, rng)
+            _send(port, at_port, outward, slot, chances, rng)
+            _send(far, at_far, inward, slot, chances, rng)
+            _free_block(port, at_port, chances, rng)
+            _free_block(far, at_far, chances, rng)
         put_credit_ib(machine, rows[cycle], resets)
         run_credit_ib(machine, resets, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
         if not wild:
             golden.step(far, at_far, far_rules)
         if resets:
@@ -240,7 +240,9 @@ def _fill(
 
 
 class CreditIBLink(Stimulus):
-    """Golden at both ends of a link.
+    """Stimulus of InfiniBand credits: two golden ports joined by a lossy link.
+
+    The inputs and outputs of the first port are the rows.
 
     Parameters
     ----------
@@ -273,14 +275,14 @@ class CreditIBLink(Stimulus):
         self._machine = credit_ib_oracle(parameters, in_rows(inputs, outputs)).machine
         self._far, self._at_far = golden.new_state(**parameters), golden.new_inputs(lanes)
         self._links = (_new_link(), _new_link())
-        self._clock, self._bits = np.zeros(1, np.int64), seeded(seed)
+        self._clock, self._bits = np.zeros(1, np.int64), seeded_rng(seed)
         self._far_rules = np.zeros(len(golden.RULES), np.int64)
         self.audit = {"overflows": 0, "leaked_blocks": 0, "audits": 0, "packets": 0, "lost": 0}
         self.applicable = frozenset(rule.name for rule in golden.RULES) - {"discarded"}
 
     @property
     def decisions(self) -> int:
-        """Number of packets sent so far, by both ends."""
+        """Number of packets sent so far by both ends."""
         return sum(int(link.regs[L_SENT]) for link in self._links)
 
     def _enter(self, index: int) -> None:
@@ -333,7 +335,7 @@ class CreditIBLink(Stimulus):
         return int(self._counts[golden.DISCARDED] + self._far_rules[golden.DISCARDED])
 
     def missing(self) -> int:
-        """Return the blocks of credit that are missing when all buffers are empty."""
+        """Return by how many blocks the credits differ from those of an idle link with empty buffers."""
         total = 0
         port, far = self._machine.state, self._far
         for sender, receiver in ((port, far), (far, port)):
@@ -344,7 +346,7 @@ class CreditIBLink(Stimulus):
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the credits: it reaches every rule, with audited losses of up to 10 %."""
+    """Return the qualification stimulus of the credits, which reaches every rule, with audited losses of up to 10 %."""
     rest = partial(LinkPhase, send=0, name="rest")
     phases = cut_whole(link_phases(parameters, cycles), cycles, rest)
     traffic = CreditIBLink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

@@ -19,7 +19,7 @@ _SUM_BITS = 16
 
 
 class CreditOPADivisionProperties(Properties):
-    """Check a port whose limits change while it sends.
+    """Check that a port never exceeds the far buffer while its limits change under traffic.
 
     Parameters
     ----------

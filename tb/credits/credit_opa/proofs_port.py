@@ -18,13 +18,13 @@ def units_of(code: Value, vcu: int) -> Value:
     return at([Value.cast(returned_units(each, vcu)) for each in range(8)], code)
 
 
-def beyond(held: Value, dedicated: Value) -> Value:
-    """Return how many of a lane's outstanding units are shared ones."""
+def shared_units(held: Value, dedicated: Value) -> Value:
+    """Return the outstanding units of a lane in excess of its dedicated units."""
     return Mux(held > dedicated, held - dedicated, 0)
 
 
 def total(values: list[Value]) -> Value:
-    """Return the sum of the values."""
+    """Return the sum of a list of values."""
     return sum(values[1:], values[0])
 
 
@@ -113,7 +113,7 @@ class CreditOPASenderProperties(Properties):
     def _fits(self, m: Module) -> None:
         p = self.port
         shares = [
-            beyond(used, limit) for used, limit in zip(self._lanes(p.used), self._lanes(p.dedicated), strict=True)
+            shared_units(used, limit) for used, limit in zip(self._lanes(p.used), self._lanes(p.dedicated), strict=True)
         ]
         dedicated, shared = self._of_lane(p.dedicated), self._of_lane(p.shared_limit)
         after, others = Signal(16), Signal(20)
@@ -121,7 +121,7 @@ class CreditOPASenderProperties(Properties):
             after.eq(self._of_lane(p.used) + self._of_lane(p.blocks)),
             others.eq(total([Mux(self.lane == vl, 0, share) for vl, share in enumerate(shares)])),
         ]
-        within = (after <= dedicated + shared) & (others + beyond(after, dedicated) <= p.overall)
+        within = (after <= dedicated + shared) & (others + shared_units(after, dedicated) <= p.overall)
         self.claim(m, "fits", self._of_lane(p.fits) == within)
 
     def _limits(self, m: Module) -> None:

@@ -15,7 +15,7 @@ _WIDE = 20
 
 
 class Returns:
-    """Reference model of a port's returns: the next lane that is owed units, and the largest code.
+    """Reference model of a port's credit returns: the next lane to return units for, and the largest possible code.
 
     Parameters
     ----------

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from vlane.golden.credits import credit_opa as golden
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.engine.random_bits import draw_below, seeded_rng
 from vlane.golden.oracle.credits import CreditOPAMachine, credit_opa_oracle, put_credit_opa, run_credit_opa
 from vlane.tb.credits.credit_opa import crosses as crosses_credit_opa
 from vlane.tb.credits.credit_opa.phases import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
-from vlane.tb.credits.credit_opa.wild import TURN_BITS, anything
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.credits.credit_opa.wild import TURN_BITS, draw_any_inputs
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut_whole
@@ -29,7 +29,7 @@ from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut_who
 (W_BUSY, W_SENT, W_OVERFLOWS, W_WRITE, W_CLOCK) = range(5)
 
 
-class CreditSurroundings(NamedTuple):
+class CreditEnvironment(NamedTuple):
     """State of the traffic around the port.
 
     Parameters
@@ -55,9 +55,9 @@ class CreditSurroundings(NamedTuple):
     regs: NDArray[np.int64]
 
 
-def _new_surroundings(vls: int) -> CreditSurroundings:
+def _new_environment(vls: int) -> CreditEnvironment:
     flying, lanes = np.zeros((3, 2, FLIGHT), np.int64), np.zeros((2, 2, vls), np.int64)
-    surroundings = CreditSurroundings(
+    environment = CreditEnvironment(
         packet_vl=flying[0],
         packet_blocks=flying[1],
         ltp=flying[2],
@@ -66,108 +66,108 @@ def _new_surroundings(vls: int) -> CreditSurroundings:
         overall=np.zeros(1, np.int64),
         regs=np.zeros((2, 5), np.int64),
     )
-    surroundings.regs[:, W_WRITE] = -1
-    return surroundings
+    environment.regs[:, W_WRITE] = -1
+    return environment
 
 
 @kernel
-def _draw_division(surroundings: CreditSurroundings, bits: NDArray[np.uint64]) -> None:
+def _draw_division(environment: CreditEnvironment, rng: NDArray[np.uint64]) -> None:
     """Draw a new division of the far buffer: dedicated units, shared units, and each lane's shared limit."""
-    vls = surroundings.wanted.shape[1]
+    vls = environment.wanted.shape[1]
     left = BUFFER
     for vl in range(vls):
-        if below(bits, 3) != 0:
-            surroundings.wanted[0, vl] = min(left, below(bits, 1 + BUFFER // vls))
-        left -= surroundings.wanted[0, vl]
+        if draw_below(rng, 3) != 0:
+            environment.wanted[0, vl] = min(left, draw_below(rng, 1 + BUFFER // vls))
+        left -= environment.wanted[0, vl]
     if left < 0:
         for vl in range(vls):
-            surroundings.wanted[0, vl] = BUFFER // (2 * vls)
+            environment.wanted[0, vl] = BUFFER // (2 * vls)
         left = BUFFER // 2
-    surroundings.overall[0] = below(bits, left + 1)
+    environment.overall[0] = draw_below(rng, left + 1)
     for vl in range(vls):
-        if below(bits, 3) != 0:
-            surroundings.wanted[1, vl] = below(bits, surroundings.overall[0] + 1)
+        if draw_below(rng, 3) != 0:
+            environment.wanted[1, vl] = draw_below(rng, environment.overall[0] + 1)
 
 
 @kernel
 def _program(
     port: golden.CreditOPAState,
-    given: golden.Inputs,
-    surroundings: CreditSurroundings,
+    inputs: golden.Inputs,
+    environment: CreditEnvironment,
     chances: NDArray[np.int64],
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
 ) -> None:
     """Write a division limit by limit, then request the change."""
-    regs = surroundings.regs
+    regs = environment.regs
     vls = port.vls
     if regs[0, W_WRITE] < 0:
-        if port.regs[golden.STEP] == 0 and below(bits, CERTAIN) < chances[C_CHANGE]:
-            _draw_division(surroundings, bits)
+        if port.regs[golden.STEP] == 0 and draw_below(rng, CERTAIN) < chances[C_CHANGE]:
+            _draw_division(environment, rng)
             regs[0, W_WRITE] = 0
-        elif chances[C_CHANGE] and below(bits, 256) == 0:
-            given.flags[golden.APPLY] = port.regs[golden.STEP] != 0
-            given.flags[golden.ENABLE] = 1
-            given.values[golden.SELECT] = 3
+        elif chances[C_CHANGE] and draw_below(rng, 256) == 0:
+            inputs.flags[golden.APPLY] = port.regs[golden.STEP] != 0
+            inputs.flags[golden.ENABLE] = 1
+            inputs.values[golden.SELECT] = 3
         return
     at = regs[0, W_WRITE]
     regs[0, W_WRITE] += 1
     if at == 2 * vls + 1:
-        given.flags[golden.APPLY] = 1
+        inputs.flags[golden.APPLY] = 1
         regs[0, W_WRITE] = -1
         return
-    given.flags[golden.ENABLE] = 1
+    inputs.flags[golden.ENABLE] = 1
     if at == 2 * vls:
-        given.values[golden.SELECT], given.values[golden.UNITS] = 2, surroundings.overall[0]
+        inputs.values[golden.SELECT], inputs.values[golden.UNITS] = 2, environment.overall[0]
     else:
         which, vl = at // vls, at % vls
-        given.values[golden.SELECT], given.values[golden.TO_VL] = which, vl
-        given.values[golden.UNITS] = surroundings.wanted[which, vl]
+        inputs.values[golden.SELECT], inputs.values[golden.TO_VL] = which, vl
+        inputs.values[golden.UNITS] = environment.wanted[which, vl]
 
 
 @inner
-def _exchange(
+def _run_end(
     state: golden.CreditOPAState,
-    given: golden.Inputs,
-    surroundings: CreditSurroundings,
+    inputs: golden.Inputs,
+    environment: CreditEnvironment,
     end: int,
     slot: int,
     chances: NDArray[np.int64],
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
 ) -> None:
     """Receive, free and send at one end. It sends in direction ``end`` and receives from the other."""
-    regs, other = surroundings.regs, 1 - end
-    if surroundings.packet_blocks[other, slot] != 0:
-        surroundings.held[other, surroundings.packet_vl[other, slot]] += surroundings.packet_blocks[other, slot]
-        surroundings.packet_blocks[other, slot] = 0
-        regs[other, W_OVERFLOWS] += surroundings.held[other].sum() > BUFFER
-    if surroundings.ltp[other, slot] != 0:
-        given.flags[golden.LTP_ARRIVED] = 1
-        given.values[golden.CREDIT_IN] = surroundings.ltp[other, slot] - 1
-        surroundings.ltp[other, slot] = 0
-    if below(bits, CERTAIN) < chances[C_LTP]:
-        given.flags[golden.LTP_SENT] = 1
-        surroundings.ltp[end, slot] = 1 + golden.outgoing(state)
-    vl = below(bits, state.vls)
-    if below(bits, CERTAIN) < chances[C_FREE]:
+    regs, other = environment.regs, 1 - end
+    if environment.packet_blocks[other, slot] != 0:
+        environment.held[other, environment.packet_vl[other, slot]] += environment.packet_blocks[other, slot]
+        environment.packet_blocks[other, slot] = 0
+        regs[other, W_OVERFLOWS] += environment.held[other].sum() > BUFFER
+    if environment.ltp[other, slot] != 0:
+        inputs.flags[golden.LTP_ARRIVED] = 1
+        inputs.values[golden.CREDIT_IN] = environment.ltp[other, slot] - 1
+        environment.ltp[other, slot] = 0
+    if draw_below(rng, CERTAIN) < chances[C_LTP]:
+        inputs.flags[golden.LTP_SENT] = 1
+        environment.ltp[end, slot] = 1 + golden.outgoing_bits(state)
+    vl = draw_below(rng, state.vls)
+    if draw_below(rng, CERTAIN) < chances[C_FREE]:
         for _ in range(state.vls):
-            if surroundings.held[other, vl] > 0:
-                units = min(surroundings.held[other, vl], 1 + below(bits, 3))
-                given.flags[golden.FREE] = 1
-                given.values[golden.FREED_VL], given.values[golden.FREED_BLOCKS] = vl, units
-                surroundings.held[other, vl] -= units
+            if environment.held[other, vl] > 0:
+                units = min(environment.held[other, vl], 1 + draw_below(rng, 3))
+                inputs.flags[golden.FREE] = 1
+                inputs.values[golden.FREED_VL], inputs.values[golden.FREED_BLOCKS] = vl, units
+                environment.held[other, vl] -= units
                 break
             vl = vl + 1 if vl + 1 < state.vls else 0
-    lane = below(bits, state.vls)
-    given.blocks[lane] = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+    lane = draw_below(rng, state.vls)
+    inputs.blocks[lane] = chances[C_LEAST] + draw_below(rng, chances[C_MOST] - chances[C_LEAST] + 1)
     if regs[end, W_BUSY] > 0:
         regs[end, W_BUSY] -= 1
         return
-    lane = below(bits, state.vls)
-    blocks = given.blocks[lane]
-    if below(bits, CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
-        given.flags[golden.GRANT] = 1
-        given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
-        surroundings.packet_vl[end, slot], surroundings.packet_blocks[end, slot] = lane, blocks
+    lane = draw_below(rng, state.vls)
+    blocks = inputs.blocks[lane]
+    if draw_below(rng, CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
+        inputs.flags[golden.GRANT] = 1
+        inputs.values[golden.GRANT_VL], inputs.values[golden.GRANT_BLOCKS] = lane, blocks
+        environment.packet_vl[end, slot], environment.packet_blocks[end, slot] = lane, blocks
         regs[end, W_BUSY] = blocks - 1
         regs[end, W_SENT] += 1
 
@@ -177,46 +177,46 @@ def _fill(
     machine: CreditOPAMachine,
     far: golden.CreditOPAState,
     at_far: golden.Inputs,
-    surroundings: CreditSurroundings,
+    environment: CreditEnvironment,
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
     far_rules: NDArray[np.int64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     port, at_port = machine.state, machine.seen
     for cycle in range(len(rows)):
-        slot = surroundings.regs[0, W_CLOCK] % FLIGHT
-        surroundings.regs[0, W_CLOCK] += 1
-        resets = below(bits, CERTAIN) < chances[C_RESET]
+        slot = environment.regs[0, W_CLOCK] % FLIGHT
+        environment.regs[0, W_CLOCK] += 1
+        resets = draw_below(rng, CERTAIN) < chances[C_RESET]
         if wild:
-            anything(port, at_port, surroundings.regs[0, W_CLOCK], bits)
-            resets = below(bits, 8192) == 0 or surroundings.regs[0, W_CLOCK] & ((4 << TURN_BITS) - 1) == 0
+            draw_any_inputs(port, at_port, environment.regs[0, W_CLOCK], rng)
+            resets = draw_below(rng, 8192) == 0 or environment.regs[0, W_CLOCK] & ((4 << TURN_BITS) - 1) == 0
         else:
             for given in (at_port, at_far):
                 given.flags[:] = 0
                 given.values[:] = 0
-            _exchange(port, at_port, surroundings, 0, slot, chances, bits)
-            _exchange(far, at_far, surroundings, 1, slot, chances, bits)
-            _program(port, at_port, surroundings, chances, bits)
-            if resets and below(bits, 2):
+            _run_end(port, at_port, environment, 0, slot, chances, rng)
+            _run_end(far, at_far, environment, 1, slot, chances, rng)
+            _program(port, at_port, environment, chances, rng)
+            if resets and draw_below(rng, 2):
                 at_port.flags[golden.APPLY] = 1
         put_credit_opa(machine, rows[cycle], resets)
         run_credit_opa(machine, resets, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
         if not wild:
             golden.step(far, at_far, far_rules)
         if resets:
-            start_far(far)
-            clear_surroundings(surroundings)
+            start_far_end(far)
+            clear_environment(environment)
 
 
 @kernel
-def start_far(far: golden.CreditOPAState) -> None:
-    """Reset the far end and set its limits: half of the port's buffer dedicated, half shared."""
+def start_far_end(far: golden.CreditOPAState) -> None:
+    """Reset the far end and set its limits: half of the near buffer dedicated to lanes, half shared."""
     golden.reset(far)
     far.dedicated[:] = BUFFER // (2 * far.vls)
     far.shared[:] = BUFFER // 4
@@ -224,18 +224,20 @@ def start_far(far: golden.CreditOPAState) -> None:
 
 
 @kernel
-def clear_surroundings(surroundings: CreditSurroundings) -> None:
-    """Empty the link and the buffers, and restart the programming of the current division."""
-    surroundings.packet_blocks[:] = 0
-    surroundings.ltp[:] = 0
-    surroundings.held[:] = 0
-    for lane in range(len(surroundings.regs)):
-        surroundings.regs[lane, W_BUSY] = 0
-    surroundings.regs[0, W_WRITE] = 0
+def clear_environment(environment: CreditEnvironment) -> None:
+    """Empty the link and both buffers, and restart the programming of the current division."""
+    environment.packet_blocks[:] = 0
+    environment.ltp[:] = 0
+    environment.held[:] = 0
+    for lane in range(len(environment.regs)):
+        environment.regs[lane, W_BUSY] = 0
+    environment.regs[0, W_WRITE] = 0
 
 
 class CreditOPALink(Stimulus):
-    """Golden at both ends of a link.
+    """Stimulus of Omni-Path credits: two golden ports joined by a lossless link.
+
+    The inputs and outputs of the first port are the rows.
 
     Parameters
     ----------
@@ -267,10 +269,10 @@ class CreditOPALink(Stimulus):
         vls = parameters["vls"]
         self._machine = credit_opa_oracle(parameters, in_rows(inputs, outputs)).machine
         self._far, self._at_far = golden.new_state(**parameters), golden.new_inputs(vls)
-        self._around, self._bits = _new_surroundings(vls), seeded(seed)
-        start_far(self._far)
+        self._around, self._bits = _new_environment(vls), seeded_rng(seed)
+        start_far_end(self._far)
         _draw_division(self._around, self._bits)
-        clear_surroundings(self._around)
+        clear_environment(self._around)
         self._far_rules = np.zeros(len(golden.RULES), np.int64)
         self.audit = {"overflows": 0, "leaked_blocks": 0, "audits": 0, "packets": 0}
         self.applicable = frozenset(rule.name for rule in golden.RULES) - {"return_too_large"}
@@ -279,14 +281,14 @@ class CreditOPALink(Stimulus):
 
     @property
     def decisions(self) -> int:
-        """Number of packets sent so far, by both ends."""
+        """Number of packets sent so far by both ends."""
         return int(self._around.regs[:, W_SENT].sum())
 
     def _enter(self, index: int) -> None:
         """After a wild phase, empty the link and reset the far end."""
         if index and self.phases[index - 1].wild:
-            start_far(self._far)
-            clear_surroundings(self._around)
+            start_far_end(self._far)
+            clear_environment(self._around)
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SharedPhase = self.phases[index]
@@ -314,12 +316,12 @@ class CreditOPALink(Stimulus):
             self.audit["leaked_blocks"] += self.missing()
 
     def missing(self) -> int:
-        """Return the units that are missing when all buffers are empty."""
+        """Return the units that have not been returned when all buffers are empty."""
         return sum(int(port.used.sum() + port.owed.sum()) for port in (self._machine.state, self._far))
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the credits: it reaches every rule, with audited changes of limits."""
+    """Return the qualification stimulus of the credits, which reaches every rule, with audited changes of limits."""
     phases = cut_whole(shared_phases(parameters, cycles), cycles, partial(SharedPhase, name="rest"))
     traffic = CreditOPALink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(crosses_credit_opa.crosses(parameters), crosses_credit_opa.EVENTS, inputs=inputs, outputs=outputs)

@@ -10,9 +10,9 @@ from amaranth.lib import data
 from vlane.ethernet.e2cm_prober import EXCESS_BITS, GOODPUT_BITS, OCCUPANCY_BITS, REPLY_CYCLES, STAMP_BITS, START_CYCLES
 from vlane.ethernet.shared import FEEDBACK_BITS, FEEDBACK_BYTES, saturation_bytes
 from vlane.hdl.ethernet.serial_divider import SerialDivider
-from vlane.tb.machinery.proofs.inside import emptied
+from vlane.tb.machinery.proofs.inside import cut_out
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.tables.proofs_tables import constant, opened
+from vlane.tb.tables.proofs_tables import constant, elaborated_module
 
 _READ, _PRODUCT, _QUOTIENT, _KNOWN = 2, 5, 13, 35
 """Steps in which the record is available, the product starts, the quotient starts, and the occupancy is known."""
@@ -62,7 +62,7 @@ class E2CMProberProperties(Properties):
         super().__init__()
         self.prober, self.m = prober, Module()
         p = prober.parameters
-        self.free = [each for part in (prober.multiplier, prober.divider) for each in emptied(part)]
+        self.free = [each for part in (prober.multiplier, prober.divider) for each in cut_out(part)]
         self.flow = constant(self.m, "watched_flow", 10, 0, p.flows - 1)
         self.most = saturation_bytes(p.norm_bytes, p.weight)
         bits = {
@@ -85,7 +85,7 @@ class E2CMProberProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, p = self.m, self.prober
-        m.submodules.prober = opened(p)
+        m.submodules.prober = elaborated_module(p)
         self.mine, self.last = Signal(), Signal()
         m.d.comb += [self.mine.eq((p.count != 0) & (p.place == self.flow)), self.last.eq(self.mine & p.is_last)]
         self._latch(m)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from vlane.ethernet.e2cm_prober import FLOW_BITS, OCCUPANCY_BITS, STAMP_BITS
 from vlane.ethernet.shared import BYTES_BITS, FEEDBACK_BITS, saturation_bytes
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.ethernet import e2cm_prober as golden
 from vlane.golden.oracle.ethernet import E2CMProberMachine, e2cm_prober_oracle, run_e2cm_prober
 from vlane.tb.ethernet.e2cm_prober import crosses as crosses_e2cm_prober
 from vlane.tb.ethernet.ethernet_stimulus import COUNT, EthernetStimulus
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
@@ -67,73 +67,77 @@ class ProberPhase:
 
 
 @inner
-def _up_to_bits(bits: NDArray[np.uint64], most: int) -> int:
-    """Draw a number of at most ``most`` bits. All bit lengths are equally likely."""
-    return below(bits, 1 << 1 + below(bits, most))
+def _up_to_bits(rng: NDArray[np.uint64], maximum: int) -> int:
+    """Draw a number of at most ``maximum`` bits. All bit lengths are equally likely."""
+    return draw_below(rng, 1 << 1 + draw_below(rng, maximum))
 
 
 @inner
-def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
     """Draw a reply: occupancy near the set point or near the previous one, feedback at a bound, or any value."""
     made = state.made
     probe_state = made.probe[0, values[golden.FLOW]]
-    gap, sent = 1 + _up_to_bits(bits, 31), _up_to_bits(bits, 22)
-    if below(bits, 2):
-        sent = made.probe_bytes + below(bits, made.probe_bytes)
-    way = below(bits, 8)
+    gap, sent = 1 + _up_to_bits(rng, 31), _up_to_bits(rng, 22)
+    if draw_below(rng, 2):
+        sent = made.probe_bytes + draw_below(rng, made.probe_bytes)
+    way = draw_below(rng, 8)
     aim = min(2 * made.set_point, _MOST)
     if way < 3:
-        aim = below(bits, aim + 1)
+        aim = draw_below(rng, aim + 1)
     elif way == 3:
-        aim = min(_MOST, max(0, probe_state.occupancy + below(bits, 257) - 128))
+        aim = min(_MOST, max(0, probe_state.occupancy + draw_below(rng, 257) - 128))
     elif way == 4:
-        aim = max(0, min(_MOST, made.set_point + below(bits, 129) - 64))
+        aim = max(0, min(_MOST, made.set_point + draw_below(rng, 129) - 64))
     elif way == 5:
         aim = 0
     elif way == 6:  # the feedback is at a bound, or close to it
-        bound = made.most if below(bits, 2) else -made.most
+        bound = made.most if draw_below(rng, 2) else -made.most
         aim = (made.set_point + made.weight * probe_state.occupancy - bound) // (1 + made.weight)
-        aim = max(0, min(_MOST, aim + below(bits, 129) - 64))
+        aim = max(0, min(_MOST, aim + draw_below(rng, 129) - 64))
     else:
-        aim = _up_to_bits(bits, OCCUPANCY_BITS)
-    excess = aim * gap // max(sent, 1) + below(bits, 2)
-    if below(bits, 16) == 0:
-        excess = _up_to_bits(bits, 22)
-    if below(bits, 16) == 0:
-        gap = (0, 1, 1 << 31, (1 << 31) - 1)[below(bits, 4)] if below(bits, 2) else below(bits, _MODULUS)
+        aim = _up_to_bits(rng, OCCUPANCY_BITS)
+    excess = aim * gap // max(sent, 1) + draw_below(rng, 2)
+    if draw_below(rng, 16) == 0:
+        excess = _up_to_bits(rng, 22)
+    if draw_below(rng, 16) == 0:
+        gap = (0, 1, 1 << 31, (1 << 31) - 1)[draw_below(rng, 4)] if draw_below(rng, 2) else draw_below(rng, _MODULUS)
     values[golden.ARRIVAL] = (probe_state.arrival + gap) & _MODULUS
     delay = (
         probe_state.least + excess
-        if below(bits, 8)
-        else probe_state.least - min(probe_state.least, _up_to_bits(bits, 10))
+        if draw_below(rng, 8)
+        else probe_state.least - min(probe_state.least, _up_to_bits(rng, 10))
     )
     if probe_state.replied == 0 and made.learned:
-        delay = (1 << 12) + _up_to_bits(bits, 16)
+        delay = (1 << 12) + _up_to_bits(rng, 16)
     values[golden.STAMP] = (values[golden.ARRIVAL] - delay) & _MODULUS
     values[golden.REPORTED] = (probe_state.reported + sent) & _MODULUS
-    if below(bits, 64) == 0:  # near the wrap, so the next counts cross the highest bit, or all bits
-        values[golden.REPORTED] = (_MODULUS >> below(bits, 2)) - below(bits, 1 << 18)
+    if draw_below(rng, 64) == 0:  # near the wrap, so the next counts cross the highest bit, or all bits
+        values[golden.REPORTED] = (_MODULUS >> draw_below(rng, 2)) - draw_below(rng, 1 << 18)
 
 
 @inner
-def _draw_start(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+def _draw_start(state: golden.E2CMProberState, values: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
     """Draw a frame, often one that exactly reaches the probe threshold or lacks a byte, or a probe."""
     made = state.made
     probe_state = made.probe[0, values[golden.FLOW]]
-    values[golden.PROBE] = below(bits, 8) == 0
-    values[golden.FRAME_BYTES] = below(bits, _MOST_BYTES + 1) if below(bits, 4) else 64 + below(bits, 1500)
+    values[golden.PROBE] = draw_below(rng, 8) == 0
+    values[golden.FRAME_BYTES] = draw_below(rng, _MOST_BYTES + 1) if draw_below(rng, 4) else 64 + draw_below(rng, 1500)
     lacks = made.probe_bytes - ((probe_state.sent - probe_state.probed) & _MODULUS)
-    if below(bits, 2) and 1 <= lacks <= _MOST_BYTES:
-        values[golden.FRAME_BYTES] = lacks - below(bits, 2)
+    if draw_below(rng, 2) and 1 <= lacks <= _MOST_BYTES:
+        values[golden.FRAME_BYTES] = lacks - draw_below(rng, 2)
 
 
 @inner
-def _draw_anything(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    values[golden.REPLY], values[golden.PROBE], values[golden.LIMITED] = below(bits, 2), below(bits, 2), below(bits, 2)
-    values[golden.FLOW] = below(bits, state.made.probe.shape[1])
-    values[golden.FRAME_BYTES] = below(bits, _MOST_BYTES + 1)
+def _draw_anything(state: golden.E2CMProberState, values: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
+    values[golden.REPLY], values[golden.PROBE], values[golden.LIMITED] = (
+        draw_below(rng, 2),
+        draw_below(rng, 2),
+        draw_below(rng, 2),
+    )
+    values[golden.FLOW] = draw_below(rng, state.made.probe.shape[1])
+    values[golden.FRAME_BYTES] = draw_below(rng, _MOST_BYTES + 1)
     for value in (golden.STAMP, golden.ARRIVAL, golden.REPORTED):
-        values[value] = below(bits, _MODULUS) + below(bits, 2)
+        values[value] = draw_below(rng, _MODULUS) + draw_below(rng, 2)
 
 
 @kernel
@@ -142,47 +146,47 @@ def _fill(
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, values = machine.state, machine.seen
     flows = state.made.probe.shape[1]
     for cycle in range(len(rows)):
-        values[golden.ORDER] = below(bits, CERTAIN) < chances[C_ORDER]
+        values[golden.ORDER] = draw_below(rng, CERTAIN) < chances[C_ORDER]
         if wild:
-            _draw_anything(state, values, bits)
+            _draw_anything(state, values, rng)
         else:
-            values[golden.FLOW] = below(bits, _HOT) if below(bits, 16) else below(bits, flows)
-            values[golden.REPLY] = below(bits, CERTAIN) < chances[C_REPLY]
-            values[golden.LIMITED] = below(bits, CERTAIN) < chances[C_LIMITED]
-            _draw_start(state, values, bits)
-            _draw_reply(state, values, bits)
-        values[golden.W_ENABLE] = below(bits, CERTAIN) < chances[C_WRITE]
-        values[golden.W_FLOW] = below(bits, _HOT) if below(bits, 4) else below(bits, 1 << FLOW_BITS)
-        if below(bits, 8) == 0:
+            values[golden.FLOW] = draw_below(rng, _HOT) if draw_below(rng, 16) else draw_below(rng, flows)
+            values[golden.REPLY] = draw_below(rng, CERTAIN) < chances[C_REPLY]
+            values[golden.LIMITED] = draw_below(rng, CERTAIN) < chances[C_LIMITED]
+            _draw_start(state, values, rng)
+            _draw_reply(state, values, rng)
+        values[golden.W_ENABLE] = draw_below(rng, CERTAIN) < chances[C_WRITE]
+        values[golden.W_FLOW] = draw_below(rng, _HOT) if draw_below(rng, 4) else draw_below(rng, 1 << FLOW_BITS)
+        if draw_below(rng, 8) == 0:
             values[golden.W_FLOW] = values[golden.FLOW]
-        values[golden.W_BASE] = (1 << 12) + _up_to_bits(bits, 16) if below(bits, 8) else below(bits, _MODULUS)
+        values[golden.W_BASE] = (1 << 12) + _up_to_bits(rng, 16) if draw_below(rng, 8) else draw_below(rng, _MODULUS)
         ready = golden.is_ready(state)
         more = _MORE_AT_ONCE if ready else 1
-        resets = below(bits, CERTAIN) < more * chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
         link[COUNT] += ready and values[golden.ORDER] != 0
         put_inputs(rows[cycle], machine.ins, resets, values)
         run_e2cm_prober(machine, resets, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
 
 
 class E2CMProberSource(EthernetStimulus):
-    """Golden at a source, in phases of type ``ProberPhase``."""
+    """Stimulus of the prober: random frames, probes and replies in phases, with golden's outputs."""
 
     reference: ClassVar = golden
     oracle: ClassVar = e2cm_prober_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can reach."""
+        """Return the names of the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         if parameters["probed"] == "all":
             found -= {"unlimited", "first_again"}
@@ -202,7 +206,7 @@ class E2CMProberSource(EthernetStimulus):
 
 
 def prober_phases(cycles: int) -> tuple[ProberPhase, ...]:
-    """Return phases of ``cycles`` cycles in total."""
+    """Return the phases of a run of ``cycles`` cycles: frames, replies, limited flows, writes, resets."""
     part, often = max(cycles // 16, 200), 7 * CERTAIN // 8
     return cut(
         (
@@ -220,7 +224,7 @@ def prober_phases(cycles: int) -> tuple[ProberPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the prober: it reaches every rule, with flows in all states."""
+    """Return the qualification stimulus of the prober, which reaches every rule, with flows in all states."""
     made = E2CMProberSource(parameters, phases=prober_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_e2cm_prober.crosses(parameters),

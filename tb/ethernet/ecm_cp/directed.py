@@ -24,11 +24,11 @@ _CPID = 7
 _NONE = {"sampled": 0, "notify": 0, "stop": 0, "feedback": 0}
 
 
-def _enter(length: int, *, tag: int = -1, managed: int = 1, leave: int = 0, **shown: int) -> Step:
+def _enter(length: int, *, tag: int = -1, managed: int = 1, leave: int = 0, **outputs: int) -> Step:
     given = {"enter": 1, "enter_bytes": length, "managed": managed, "cpid": _CPID}
     given |= {"leave": 1, "leave_bytes": leave} if leave else {}
     given |= {"has_tag": 1, "tag": tag} if tag >= 0 else {}
-    return given, shown or _NONE
+    return given, outputs or _NONE
 
 
 def _sample(feedback: int, *, notify: int, stop: int = 0) -> dict[str, int]:

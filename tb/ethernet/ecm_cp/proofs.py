@@ -12,7 +12,7 @@ _WIDE, _AGE = 32, 7
 
 
 class ECMCPProperties(Properties):
-    """Check a point against a reference model of its queue, its sampling and each frame in the pipeline.
+    """Check a congestion point against a model of its queue, its sampling and each frame in the pipeline.
 
     Parameters
     ----------

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from vlane.ethernet.ecm_cp import CHANCE_BITS
 from vlane.ethernet.shared import BYTES_BITS, CPID_BITS, DRAW_BITS, FEEDBACK_BITS, saturation_bytes
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.ethernet import ecm_cp as golden
-from vlane.golden.ethernet.prbs import after_draw, number_of
+from vlane.golden.ethernet.prbs import next_state, random_number
 from vlane.golden.oracle.ethernet import ECMCPMachine, ecm_cp_oracle, run_ecm_cp
 from vlane.tb.ethernet.ecm_cp import crosses as crosses_ecm_cp
 from vlane.tb.ethernet.ethernet_stimulus import COUNT, TARGET, EthernetStimulus
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
@@ -69,9 +69,9 @@ class PointPhase:
 
 
 @inner
-def _aim(state: golden.ECMCPState, bits: NDArray[np.uint64]) -> int:
+def _target_queue(state: golden.ECMCPState, rng: NDArray[np.uint64]) -> int:
     """Return a target queue: mostly near the set point, or a threshold or an extreme."""
-    made, kind = state.made, below(bits, 8)
+    made, kind = state.made, draw_below(rng, 8)
     if kind == 0:
         return 0
     if kind == 1:
@@ -80,26 +80,26 @@ def _aim(state: golden.ECMCPState, bits: NDArray[np.uint64]) -> int:
         return made.max_bytes
     if kind == 3:
         return made.stop_bytes
-    return made.set_point - 2000 + below(bits, 4001) if kind < 6 else made.set_point
+    return made.set_point - 2000 + draw_below(rng, 4001) if kind < 6 else made.set_point
 
 
 @inner
-def _length(distance: int, largest: int, bits: NDArray[np.uint64]) -> int:
+def _length(distance: int, largest: int, rng: NDArray[np.uint64]) -> int:
     """Return a frame's bytes: often exactly the distance to the target queue, large if the target is far away."""
     if distance > 20 * _MOST_BYTES:
         return _MOST_BYTES
-    if below(bits, 8) == 0:
+    if draw_below(rng, 8) == 0:
         return min(distance, _MOST_BYTES)
-    return below(bits, largest + 1)
+    return draw_below(rng, largest + 1)
 
 
 @inner
-def _just_sampled(state: golden.ECMCPState, bits: NDArray[np.uint64]) -> int:
+def _just_sampled(state: golden.ECMCPState, rng: NDArray[np.uint64]) -> int:
     """Return the smallest frame for which the next managed frame is sampled, or one byte less."""
     made = state.made
-    number = number_of(after_draw(made.point[0].word))
+    number = random_number(next_state(made.point[0].word))
     least = -(-(number + 1 << CHANCE_BITS - DRAW_BITS) // made.chance)
-    return max(min(least, _MOST_BYTES) - below(bits, 2), 0)
+    return max(min(least, _MOST_BYTES) - draw_below(rng, 2), 0)
 
 
 @inner
@@ -109,35 +109,35 @@ def _draw_frames(
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     largest: int,
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
 ) -> None:
     """Draw joining and leaving frames that move the queue towards the target."""
     made, point_state = state.made, state.made.point[0]
-    if below(bits, CERTAIN) < chances[C_TURN]:
-        link[TARGET] = _aim(state, bits)
+    if draw_below(rng, CERTAIN) < chances[C_TURN]:
+        link[TARGET] = _target_queue(state, rng)
     distance = link[TARGET] - point_state.queue
-    rises = distance > 0 or (distance == 0 and below(bits, 2) == 0)
-    values[golden.ENTER] = below(bits, CERTAIN) < (chances[C_ENTER] if rises else chances[C_ENTER] // 8)
-    values[golden.LEAVE] = below(bits, CERTAIN) < (chances[C_LEAVE] // 8 if rises else chances[C_LEAVE])
-    values[golden.ENTER_BYTES] = _length(abs(distance), largest, bits)
-    values[golden.LEAVE_BYTES] = _length(abs(distance), largest, bits)
-    if below(bits, 64) != 0:
+    rises = distance > 0 or (distance == 0 and draw_below(rng, 2) == 0)
+    values[golden.ENTER] = draw_below(rng, CERTAIN) < (chances[C_ENTER] if rises else chances[C_ENTER] // 8)
+    values[golden.LEAVE] = draw_below(rng, CERTAIN) < (chances[C_LEAVE] // 8 if rises else chances[C_LEAVE])
+    values[golden.ENTER_BYTES] = _length(abs(distance), largest, rng)
+    values[golden.LEAVE_BYTES] = _length(abs(distance), largest, rng)
+    if draw_below(rng, 64) != 0:
         values[golden.LEAVE_BYTES] = min(values[golden.LEAVE_BYTES], point_state.queue)
     left = made.sample_bytes - point_state.passed
-    if left <= _MOST_BYTES and below(bits, 8) == 0:
+    if left <= _MOST_BYTES and draw_below(rng, 8) == 0:
         values[golden.ENTER_BYTES] = left
-    values[golden.MANAGED] = below(bits, CERTAIN) < chances[C_MANAGED]
-    if made.random and below(bits, 4) == 0:
-        values[golden.ENTER_BYTES] = _just_sampled(state, bits)
+    values[golden.MANAGED] = draw_below(rng, CERTAIN) < chances[C_MANAGED]
+    if made.random and draw_below(rng, 4) == 0:
+        values[golden.ENTER_BYTES] = _just_sampled(state, rng)
 
 
 @inner
-def _draw_tags(values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+def _draw_tags(values: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
     """Give most frames the point's tag, the rest no tag or a tag with one bit inverted."""
-    values[golden.TAGGED] = below(bits, 4) != 0
+    values[golden.TAGGED] = draw_below(rng, 4) != 0
     values[golden.TAG] = values[golden.CPID]
-    if below(bits, 4) == 0:
-        values[golden.TAG] ^= 1 << below(bits, CPID_BITS)
+    if draw_below(rng, 4) == 0:
+        values[golden.TAG] ^= 1 << draw_below(rng, CPID_BITS)
 
 
 @kernel
@@ -147,43 +147,43 @@ def _fill(
     chances: NDArray[np.int64],
     largest: int,
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, values = machine.state, machine.seen
     for cycle in range(len(rows)):
-        if below(bits, 1024) == 0:
-            values[golden.CPID] = below(bits, _CPIDS)
+        if draw_below(rng, 1024) == 0:
+            values[golden.CPID] = draw_below(rng, _CPIDS)
         if wild:
             values[golden.ENTER], values[golden.LEAVE], values[golden.MANAGED] = (
-                below(bits, 2),
-                below(bits, 2),
-                below(bits, 2),
+                draw_below(rng, 2),
+                draw_below(rng, 2),
+                draw_below(rng, 2),
             )
-            values[golden.ENTER_BYTES] = below(bits, _MOST_BYTES + 1)
-            values[golden.LEAVE_BYTES] = below(bits, _MOST_BYTES + 1)
+            values[golden.ENTER_BYTES] = draw_below(rng, _MOST_BYTES + 1)
+            values[golden.LEAVE_BYTES] = draw_below(rng, _MOST_BYTES + 1)
         else:
-            _draw_frames(state, values, link, chances, largest, bits)
-        _draw_tags(values, bits)
-        resets = below(bits, CERTAIN) < chances[C_RESET]
+            _draw_frames(state, values, link, chances, largest, rng)
+        _draw_tags(values, rng)
+        resets = draw_below(rng, CERTAIN) < chances[C_RESET]
         link[COUNT] += values[golden.ENTER]
         put_inputs(rows[cycle], machine.ins, resets, values)
         run_ecm_cp(machine, resets, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
 
 
 class ECMCPOutput(EthernetStimulus):
-    """Golden at an output, in phases of type ``PointPhase``."""
+    """Stimulus of the congestion point: frames join and leave a random queue in phases, with golden's outputs."""
 
     reference: ClassVar = golden
     oracle: ClassVar = ecm_cp_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can reach."""
+        """Return the names of the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         is_random = parameters["sampling"] == "random"
         found -= {"reached", "exactly", "added"} if is_random else {"sampled", "passed", "drawn", "stood"}
@@ -206,7 +206,7 @@ class ECMCPOutput(EthernetStimulus):
 
 
 def point_phases(cycles: int) -> tuple[PointPhase, ...]:
-    """Return phases of ``cycles`` cycles in total."""
+    """Return the phases of a run of ``cycles`` cycles: queues around the set point, full queues, resets."""
     part = max(cycles // 16, 200)
     return cut(
         (
@@ -225,7 +225,7 @@ def point_phases(cycles: int) -> tuple[PointPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the point: it reaches every rule, with queues of all lengths."""
+    """Return the qualification stimulus of the congestion point, which reaches every rule at all queue lengths."""
     made = ECMCPOutput(parameters, phases=point_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_ecm_cp.crosses(parameters),

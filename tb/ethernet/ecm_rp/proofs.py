@@ -9,14 +9,14 @@ from amaranth.lib import data
 
 from vlane.ethernet.ecm_rp import ASK_CYCLES, NOTICE_CYCLES, Notice
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.tables.proofs_tables import at, constant, opened
+from vlane.tb.tables.proofs_tables import at, constant, elaborated_module
 
 _DECIDED, _REACTS = 12, 37
 """Steps in which a request and a notice are decided."""
 
 
 class ECMRPProperties(Properties):
-    """Check a reaction point, with one arbitrary flow's record watched in memory.
+    """Check a reaction point against a model of the limiter of one arbitrary flow.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class ECMRPProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, p = self.m, self.point
-        m.submodules.point = opened(p)
+        m.submodules.point = elaborated_module(p)
         self._bounds(m)
         self._question(m)
         self._notice(m)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from vlane.ethernet.ecm_rp import TOKENS_PER_BYTE, Notice
 from vlane.ethernet.shared import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.ethernet import ecm_rp as golden
 from vlane.golden.oracle.ethernet import ECMRPMachine, ecm_rp_oracle, run_ecm_rp
 from vlane.tb.ethernet.ecm_rp import crosses as crosses_ecm_rp
 from vlane.tb.ethernet.ethernet_stimulus import COUNT, EthernetStimulus
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
@@ -70,34 +70,34 @@ class SourcePhase:
 
 @inner
 def _draw_order(
-    state: golden.ECMRPState, values: NDArray[np.int64], chances: NDArray[np.int64], bits: NDArray[np.uint64]
+    state: golden.ECMRPState, values: NDArray[np.int64], chances: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> None:
     """Draw an order, mostly for a few flows. Positive feedback mostly comes from the sender that lowered the rate."""
     made = state.made
     flows = made.flow.shape[1]
-    values[golden.FLOW] = below(bits, _HOT) if below(bits, 16) else below(bits, flows)
+    values[golden.FLOW] = draw_below(rng, _HOT) if draw_below(rng, 16) else draw_below(rng, flows)
     flow_state = made.flow[0, values[golden.FLOW]]
-    values[golden.ASK] = below(bits, CERTAIN) < chances[C_ASK]
+    values[golden.ASK] = draw_below(rng, CERTAIN) < chances[C_ASK]
     values[golden.FRAME_BYTES] = (
-        below(bits, made.bucket // TOKENS_PER_BYTE + 1) if below(bits, 8) else below(bits, _MOST_BYTES)
+        draw_below(rng, made.bucket // TOKENS_PER_BYTE + 1) if draw_below(rng, 8) else draw_below(rng, _MOST_BYTES)
     )
-    if below(bits, 2) == 0:  # the largest frame for which the current tokens suffice, or one byte more
+    if draw_below(rng, 2) == 0:  # the largest frame for which the current tokens suffice, or one byte more
         passed = max(state.kept[golden.NOW] - flow_state.last, 0)
         there = min(made.bucket, flow_state.tokens + passed * flow_state.rate)
-        values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (below(bits, 4) != 0))
-    kind = below(bits, CERTAIN)
+        values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (draw_below(rng, 4) != 0))
+    kind = draw_below(rng, CERTAIN)
     if kind < chances[C_STOP]:
         values[golden.NOTICE] = _STOP
     elif kind < chances[C_STOP] + chances[C_DRIFT]:
         values[golden.NOTICE] = _DRIFT
     else:
-        values[golden.NOTICE] = _PROBE if below(bits, 2) else _POINT
-    values[golden.CPID] = 1 + below(bits, 2) if below(bits, 8) else below(bits, _CPIDS)
-    size = below(bits, (2, 64, 700, _FEEDBACKS // 2)[below(bits, 4)])
+        values[golden.NOTICE] = _PROBE if draw_below(rng, 2) else _POINT
+    values[golden.CPID] = 1 + draw_below(rng, 2) if draw_below(rng, 8) else draw_below(rng, _CPIDS)
+    size = draw_below(rng, (2, 64, 700, _FEEDBACKS // 2)[draw_below(rng, 4)])
     values[golden.FEEDBACK] = -1 - size
-    if below(bits, CERTAIN) < chances[C_RISE]:
+    if draw_below(rng, CERTAIN) < chances[C_RISE]:
         values[golden.FEEDBACK] = size
-        if below(bits, 4) and flow_state.limited != 0:
+        if draw_below(rng, 4) and flow_state.limited != 0:
             values[golden.NOTICE] = flow_state.probe if values[golden.NOTICE] <= _PROBE else values[golden.NOTICE]
             values[golden.CPID] = flow_state.cpid
 
@@ -108,40 +108,40 @@ def _fill(
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, values = machine.state, machine.seen
     for cycle in range(len(rows)):
-        values[golden.ORDER] = below(bits, CERTAIN) < chances[C_ORDER]
+        values[golden.ORDER] = draw_below(rng, CERTAIN) < chances[C_ORDER]
         if wild:
-            values[golden.ASK], values[golden.FLOW] = below(bits, 2), below(bits, state.made.flow.shape[1])
-            values[golden.FRAME_BYTES], values[golden.NOTICE] = below(bits, _MOST_BYTES + 1), below(bits, 4)
-            values[golden.CPID] = below(bits, 4)
-            values[golden.FEEDBACK] = below(bits, _FEEDBACKS) - _FEEDBACKS // 2
+            values[golden.ASK], values[golden.FLOW] = draw_below(rng, 2), draw_below(rng, state.made.flow.shape[1])
+            values[golden.FRAME_BYTES], values[golden.NOTICE] = draw_below(rng, _MOST_BYTES + 1), draw_below(rng, 4)
+            values[golden.CPID] = draw_below(rng, 4)
+            values[golden.FEEDBACK] = draw_below(rng, _FEEDBACKS) - _FEEDBACKS // 2
         else:
-            _draw_order(state, values, chances, bits)
+            _draw_order(state, values, chances, rng)
         ready = golden.is_ready(state)
         more = _MORE_AT_ONCE if ready else 1
-        resets = below(bits, CERTAIN) < more * chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
         link[COUNT] += ready and values[golden.ORDER] != 0
         put_inputs(rows[cycle], machine.ins, resets, values)
         run_ecm_rp(machine, resets, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
 
 
 class ECMRPSource(EthernetStimulus):
-    """Golden at a source, in phases of type ``SourcePhase``."""
+    """Stimulus of the reaction point: random notifications and requests in phases, with golden's outputs."""
 
     reference: ClassVar = golden
     oracle: ClassVar = ecm_rp_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can reach."""
+        """Return the names of the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         found -= {"any_probe"} if parameters["strict"] else {"strict_probe"}
         if not parameters["drift"]:
@@ -156,7 +156,7 @@ class ECMRPSource(EthernetStimulus):
 
 
 def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
-    """Return phases of ``cycles`` cycles in total."""
+    """Return the phases of a run of ``cycles`` cycles: requests, feedback, stops, drifts, resets."""
     part, often = max(cycles // 16, 200), 7 * CERTAIN // 8
     return cut(
         (
@@ -175,7 +175,7 @@ def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the reaction point: it reaches every rule, with flows in all states."""
+    """Return the qualification stimulus of the reaction point, which reaches every rule, with flows in all states."""
     made = ECMRPSource(parameters, phases=source_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_ecm_rp.crosses(parameters),

@@ -9,12 +9,12 @@ Step = tuple[dict[str, int], dict[str, int]]
 _ON, _OFF = {"paused": 1, "quanta": 65535}, {"paused": 0, "quanta": 0}
 
 
-def _arrive(length: int, **shown: int) -> Step:
-    return {"arrive": 1, "arrive_bytes": length}, shown
+def _arrive(length: int, **outputs: int) -> Step:
+    return {"arrive": 1, "arrive_bytes": length}, outputs
 
 
-def _leave(length: int, **shown: int) -> Step:
-    return {"leave": 1, "leave_bytes": length}, shown
+def _leave(length: int, **outputs: int) -> Step:
+    return {"leave": 1, "leave_bytes": length}, outputs
 
 
 STEPS: list[Step] = [

@@ -12,7 +12,7 @@ _WIDE = 26
 
 
 class PauseProperties(Properties):
-    """Check an input against a reference model of its memory, its hysteresis and the PAUSE frames sent.
+    """Check an input against a model of its memory, its hysteresis and the PAUSE frames sent.
 
     Parameters
     ----------

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from vlane.ethernet.pause import DROP_MOST, MAX_MEMORY_BYTES
 from vlane.ethernet.shared import BYTES_BITS
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.ethernet import pause as golden
 from vlane.golden.ethernet import watermarks
 from vlane.golden.oracle.ethernet import PauseMachine, pause_oracle, run_pause
 from vlane.tb.ethernet.ethernet_stimulus import COUNT, TARGET, EthernetStimulus
 from vlane.tb.ethernet.pause import crosses as crosses_pause
-from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.crosses import EventLog, log_rules
 from vlane.tb.machinery.native.packing import put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
@@ -75,10 +75,10 @@ class PausePhase:
 
 
 @inner
-def _aim(marks: watermarks.Watermarks, bits: NDArray[np.uint64]) -> int:
+def _target_level(marks: watermarks.Watermarks, rng: NDArray[np.uint64]) -> int:
     """Return a target level: an end of the memory or a watermark."""
     input_state = marks.input[0]
-    kind = below(bits, 6)
+    kind = draw_below(rng, 6)
     if kind == 0:
         return 0
     if kind == 1:
@@ -87,29 +87,31 @@ def _aim(marks: watermarks.Watermarks, bits: NDArray[np.uint64]) -> int:
 
 
 @inner
-def _length(distance: int, bits: NDArray[np.uint64]) -> int:
+def _length(distance: int, rng: NDArray[np.uint64]) -> int:
     """Return a frame's bytes: often exactly the distance to the target level, or one byte more or less."""
     if distance > 40_000:
         return _MOST_BYTES
-    if below(bits, 4) == 0:
-        return max(min(distance - 1 + below(bits, 3), _MOST_BYTES), 0)
-    return 64 + below(bits, max(min(distance, 1455), 1)) if below(bits, 16) else below(bits, _MOST_BYTES + 1)
+    if draw_below(rng, 4) == 0:
+        return max(min(distance - 1 + draw_below(rng, 3), _MOST_BYTES), 0)
+    return (
+        64 + draw_below(rng, max(min(distance, 1455), 1)) if draw_below(rng, 16) else draw_below(rng, _MOST_BYTES + 1)
+    )
 
 
 @inner
-def _draw_settings(state: golden.PauseState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+def _draw_settings(state: golden.PauseState, values: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
     """Write the reset values, or watermarks near the level, sometimes in the wrong order or far off."""
     marks = state.marks
     level, spread = marks.input[0].level, 1 + marks.memory_bytes // 8
-    values[golden.W_ENABLE], values[golden.W_PAUSE] = 1, below(bits, 4) != 0
+    values[golden.W_ENABLE], values[golden.W_PAUSE] = 1, draw_below(rng, 4) != 0
     values[golden.W_HIGH], values[golden.W_LOW] = marks.high_bytes, marks.low_bytes
-    if below(bits, 2):
-        high = min(max(level - spread // 2 + below(bits, spread), 0), MAX_MEMORY_BYTES)
-        low = max(high - below(bits, spread), 0)
-        if below(bits, 4) == 0:
+    if draw_below(rng, 2):
+        high = min(max(level - spread // 2 + draw_below(rng, spread), 0), MAX_MEMORY_BYTES)
+        low = max(high - draw_below(rng, spread), 0)
+        if draw_below(rng, 4) == 0:
             high, low = low, high
-        if below(bits, 8) == 0:  # with one bit flipped, possibly above all levels
-            high, low = high ^ (1 << below(bits, _MARK_BITS)), low ^ (1 << below(bits, _MARK_BITS))
+        if draw_below(rng, 8) == 0:  # with one bit flipped, possibly above all levels
+            high, low = high ^ (1 << draw_below(rng, _MARK_BITS)), low ^ (1 << draw_below(rng, _MARK_BITS))
         values[golden.W_HIGH], values[golden.W_LOW] = high, low
 
 
@@ -120,21 +122,21 @@ def _draw_frames(
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     full: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
 ) -> None:
     """Draw arriving and leaving frames that move the level towards its target."""
     level = state.marks.input[0].level
-    if below(bits, CERTAIN) < chances[C_TURN]:
-        link[TARGET] = _aim(state.marks, bits)
+    if draw_below(rng, CERTAIN) < chances[C_TURN]:
+        link[TARGET] = _target_level(state.marks, rng)
     target = state.marks.memory_bytes if full else link[TARGET]
-    rises = level < target or (level == target and below(bits, 2) == 0)
+    rises = level < target or (level == target and draw_below(rng, 2) == 0)
     distance = abs(target - level)
     arrive = chances[C_ARRIVE] if rises or full else chances[C_ARRIVE] // 4
     leave = chances[C_LEAVE] // 4 if rises else chances[C_LEAVE]
-    values[golden.ARRIVE] = below(bits, CERTAIN) < arrive
-    values[golden.LEAVE] = below(bits, CERTAIN) < leave
-    values[golden.ARRIVE_BYTES], values[golden.LEAVE_BYTES] = _length(distance, bits), _length(distance, bits)
-    if below(bits, 64) != 0:
+    values[golden.ARRIVE] = draw_below(rng, CERTAIN) < arrive
+    values[golden.LEAVE] = draw_below(rng, CERTAIN) < leave
+    values[golden.ARRIVE_BYTES], values[golden.LEAVE_BYTES] = _length(distance, rng), _length(distance, rng)
+    if draw_below(rng, 64) != 0:
         values[golden.LEAVE_BYTES] = min(values[golden.LEAVE_BYTES], level)
 
 
@@ -145,10 +147,10 @@ def _fill(
     chances: NDArray[np.int64],
     full: bool,  # noqa: FBT001 - kernels take positional arguments only
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
-    bits: NDArray[np.uint64],
+    rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    happened: Happened,
+    event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, values = machine.state, machine.seen
@@ -156,27 +158,27 @@ def _fill(
     for cycle in range(len(rows)):
         now = state.seen[golden.NOW]
         values[golden.W_ENABLE] = 0
-        wanted = watermarks.frame_due(marks, 0, now)
+        wanted = watermarks.is_pause_frame_due(marks, 0, now)
         if wild:
             values[golden.ARRIVE], values[golden.LEAVE], values[golden.SAID] = (
-                below(bits, 2),
-                below(bits, 2),
-                below(bits, 2),
+                draw_below(rng, 2),
+                draw_below(rng, 2),
+                draw_below(rng, 2),
             )
-            values[golden.ARRIVE_BYTES] = below(bits, _MOST_BYTES + 1)
-            values[golden.LEAVE_BYTES] = below(bits, _MOST_BYTES + 1)
+            values[golden.ARRIVE_BYTES] = draw_below(rng, _MOST_BYTES + 1)
+            values[golden.LEAVE_BYTES] = draw_below(rng, _MOST_BYTES + 1)
         else:
-            _draw_frames(state, values, link, chances, full, bits)
-            values[golden.SAID] = below(bits, CERTAIN) < (chances[C_SAY] if wanted else chances[C_UNASKED])
+            _draw_frames(state, values, link, chances, full, rng)
+            values[golden.SAID] = draw_below(rng, CERTAIN) < (chances[C_SAY] if wanted else chances[C_UNASKED])
         drops = golden.drops_frame(state, values)
         more = _MORE_AT_ONCE if drops or wanted else 1
-        if below(bits, CERTAIN) < (_MORE_AT_ONCE if drops else 1) * chances[C_WRITE]:
-            _draw_settings(state, values, bits)
-        resets = below(bits, CERTAIN) < more * chances[C_RESET]
+        if draw_below(rng, CERTAIN) < (_MORE_AT_ONCE if drops else 1) * chances[C_WRITE]:
+            _draw_settings(state, values, rng)
+        resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
         link[COUNT] += values[golden.ARRIVE]
         put_inputs(rows[cycle], machine.ins, resets, values)
         run_pause(machine, resets, expected[cycle])
-        note_rules(happened, machine.rules, cycle)
+        log_rules(event_log, machine.rules, cycle)
 
 
 class PauseInput(EthernetStimulus):

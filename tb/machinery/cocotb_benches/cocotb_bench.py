@@ -20,7 +20,7 @@ from vlane.errors import InputError
 from vlane.extras import require_extra
 from vlane.paths import cache_dir
 from vlane.tb.machinery.native import verilator
-from vlane.tb.machinery.native.children import environment_of
+from vlane.tb.machinery.native.children import extended_environment
 from vlane.tb.machinery.native.kept import locked
 from vlane.tb.machinery.native.model import component_ports, simulated_verilog
 
@@ -131,7 +131,10 @@ def run_verilog(
         raise InputError("simulator", "an installed simulator", simulator, problem=problem)
     text = "`timescale 1ns/1ps\n" + text
     folder = _folder(top, simulator, text, trace_depth)
-    with locked(folder), environment_of({**verilator.environment(text), "COCOTB_REWRITE_ASSERTION_FILES": "bench*.py"}):
+    with (
+        locked(folder),
+        extended_environment({**verilator.environment(text), "COCOTB_REWRITE_ASSERTION_FILES": "bench*.py"}),
+    ):
         return _run(folder, text, top, bench, settings, simulator, tests, trace_depth)
 
 

@@ -21,13 +21,13 @@ _CLOCK_NS = 2
 
 
 def setting() -> dict[str, Any]:
-    """Return the settings of the bench."""
+    """Return the settings of the bench, which the parent process passes as JSON."""
     settings: dict[str, Any] = json.loads(os.environ[SETTING])
     return settings
 
 
 def layouts(settings: Mapping[str, Any]) -> tuple[Layout, Layout]:
-    """Return the positions of inputs and outputs in their rows."""
+    """Return the positions of the input ports and of the output ports in their rows."""
     ports = [Port(name, bits, is_input=is_input) for name, bits, is_input in settings["ports"]]
     return row_layout(ports, inputs=True), row_layout(ports, inputs=False)
 
@@ -46,7 +46,7 @@ async def start(dut: Any, inputs: Iterable[str]) -> None:
 
 
 async def cycle(dut: Any, last: dict[str, int], row: dict[str, int], expected: dict[str, int], number: int) -> None:
-    """Drive a row after the falling edge and compare the settled outputs before the rising edge."""
+    """Drive a row of inputs after the falling edge, and compare the outputs with golden before the rising edge."""
     for name, value in row.items():
         if last.get(name) != value:
             getattr(dut, name).value = value
@@ -62,7 +62,7 @@ async def cycle(dut: Any, last: dict[str, int], row: dict[str, int], expected: d
 
 
 async def agree(dut: Any, source: Stimulus, inputs: Layout, outputs: Layout) -> None:
-    """Drive a whole stimulus and compare every output in every cycle."""
+    """Drive a whole stimulus and compare every output with golden in every cycle."""
     await start(dut, inputs)
     rows: Words = np.zeros((_BATCH, row_words(dict(inputs))), np.uint64)
     expected: Words = np.zeros((_BATCH, row_words(dict(outputs))), np.uint64)
@@ -86,7 +86,7 @@ async def agree(dut: Any, source: Stimulus, inputs: Layout, outputs: Layout) -> 
 
 
 async def qualified_agree(dut: Any, qualify: Qualify) -> None:
-    """Drive the qualification named in the settings of the bench."""
+    """Drive the qualification stimulus named in the settings, and compare every output with golden."""
     settings = setting()
     inputs, outputs = layouts(settings)
     optional = {"writes": settings["writes"]} if settings.get("writes") else {}
@@ -102,7 +102,10 @@ async def qualified_agree(dut: Any, qualify: Qualify) -> None:
 
 
 async def follow(dut: Any, steps: Iterable[tuple[dict[str, int], dict[str, int]]]) -> int:
-    """Drive hand-written (inputs, outputs) from reset and return the number of cycles. Omitted inputs are 0."""
+    """Drive hand-written cycles from reset, compare the listed outputs, and return the number of cycles.
+
+    Inputs that a cycle omits are 0.
+    """
     inputs, _ = layouts(setting())
     await start(dut, inputs)
     last: dict[str, int] = {}

@@ -11,14 +11,14 @@ _STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 
 
 @intrinsic("rt::call_step", acts=True)
-def call_step(step: int, device: int, given: Any, shown: Any) -> None:
+def call_step(step: int, device: int, input_row: Any, output_row: Any) -> None:
     """Run a device for one cycle.
 
     Parameters
     ----------
     step, device : int
         Addresses of the function and of the device, from ``CompiledModel.step``.
-    given, shown : array of uint64
+    input_row, output_row : array of uint64
         Row of inputs, and row of outputs to be written.
     """
-    _STEP(step)(device, given.ctypes.data, shown.ctypes.data)
+    _STEP(step)(device, input_row.ctypes.data, output_row.ctypes.data)

@@ -31,10 +31,10 @@ def child_environment() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def environment_of(wanted: Mapping[str, str]) -> Iterator[None]:
+def extended_environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Set additional environment variables temporarily, for libraries that start programs themselves."""
-    kept = {name: os.environ.get(name) for name, value in wanted.items() if os.environ.get(name) != value}
-    os.environ.update({name: wanted[name] for name in kept})
+    kept = {name: os.environ.get(name) for name, value in variables.items() if os.environ.get(name) != value}
+    os.environ.update({name: variables[name] for name in kept})
     try:
         yield
     finally:

@@ -109,7 +109,7 @@ class Point:
 
 
 class CoveredModel(CompiledModel):
-    """Compiled model with code coverage."""
+    """Compiled model that also counts how often each line, branch and toggle of its Verilog is reached."""
 
     def __init__(self, library: Path, ports: Any, text: str, top: str) -> None:
         super().__init__(library, ports)
@@ -178,10 +178,10 @@ class CoveredModel(CompiledModel):
 
 
 def compile_covered(component: Any, top: str) -> CoveredModel:
-    """Compile a component to a model with code coverage, or take the model from the cache by content.
+    """Compile a component to a model with code coverage, cached by content.
 
-    Verilator receives the Verilog without source locations but with unchanged line numbers, so moving Python
-    lines does not recompile.
+    Verilator receives the Verilog without source locations but with unchanged line numbers, so moving Python lines does
+    not recompile.
     """
     text, ports = to_verilog(component, top, sources=True), component_ports(component)
     wrapper = wrapper_text(ports, traced=False) + _WRITER

@@ -25,7 +25,7 @@ _FEWEST = 16
 """Fewest entries that a loop fills."""
 
 
-def each_module_once(rtlil: str) -> str:
+def merge_equal_modules(rtlil: str) -> str:
     """Return Amaranth's RTLIL with modules merged that differ in name only, under the name of the last of them.
 
     The first module is the top, and every module precedes the modules of its cells, as Amaranth writes them. Cell names
@@ -38,7 +38,7 @@ def each_module_once(rtlil: str) -> str:
     for number, module in reversed(list(enumerate(modules))):
         name = _name(module)
         body = _CELL.sub(lambda cell: _cell(cell, known), module)
-        ports = _in_order(_PORT.findall(body)) if number else {}
+        ports = _numbered_by_occurrence(_PORT.findall(body)) if number else {}
         body = _PORT.sub(partial(_renamed, ports), body)
         same = kept.setdefault(_MODULE.sub("module", body), name)
         known[name] = same, ports
@@ -54,9 +54,9 @@ def _name(module: str) -> str:
     return found[1]
 
 
-def _in_order(found: list[str]) -> dict[str, str]:
+def _numbered_by_occurrence(port_names: list[str]) -> dict[str, str]:
     """Return new names of ports, numbered by their first occurrence in the module."""
-    return {port: f"\\port$${number}" for number, port in enumerate(dict.fromkeys(found))}
+    return {port: f"\\port$${number}" for number, port in enumerate(dict.fromkeys(port_names))}
 
 
 def _renamed(names: dict[str, str], port: re.Match[str]) -> str:
@@ -72,17 +72,17 @@ def _cell(cell: re.Match[str], known: dict[str, tuple[str, dict[str, str]]]) -> 
     return f"  cell {name}{connected}"
 
 
-def filled_by_loops(verilog: str) -> str:
+def fill_by_loops(verilog: str) -> str:
     """Return yosys' Verilog with loops for the initial values of 16 or more consecutive equal memory entries."""
     numbers = count()
-    return _INITIAL.sub(lambda block: _filled(block, numbers.__next__), verilog)
+    return _INITIAL.sub(lambda block: _fill_block(block, numbers.__next__), verilog)
 
 
-def _filled(block: re.Match[str], next_number: Callable[[], int]) -> str:
+def _fill_block(block: re.Match[str], next_number: Callable[[], int]) -> str:
     """Return an initial block with loops, as a named block if a loop variable is needed."""
     lines, has_loop = [], False
     position = count()
-    for run, same in groupby(block[1].splitlines(), lambda line: _run_of(line, next(position))):
+    for run, same in groupby(block[1].splitlines(), lambda line: _loop_key(line, next(position))):
         entries = list(same)
         if run is None or len(entries) < _FEWEST:
             lines += entries
@@ -95,7 +95,7 @@ def _filled(block: re.Match[str], next_number: Callable[[], int]) -> str:
     return "\n".join([f"  initial begin : \\fill$${next_number()} ", "    integer \\at$$ ;", *lines, "  end"])
 
 
-def _run_of(line: str, position: int) -> tuple[str, int, str] | None:
+def _loop_key(line: str, position: int) -> tuple[str, int, str] | None:
     """Return a key shared by the lines that one loop can fill, or ``None`` for any other line."""
     entry = _ENTRY.fullmatch(line)
     return entry and (entry["memory"], int(entry["index"]) - position, entry["value"])

@@ -35,13 +35,13 @@ class Coverage:
 
     @property
     def missing(self) -> list[str]:
-        """Rules, then crosses, that did not occur."""
+        """Names of the applicable rules, then of the crosses, that did not occur."""
         rules = [name for name in self.applicable if not self.counts.get(name)]
         return rules + [name for name, count in self.crosses.items() if not count]
 
     @property
     def failed(self) -> bool:
-        """Whether the run is judged and incomplete."""
+        """Whether the run is long enough to be judged and misses a rule or cross."""
         return self.judged and bool(self.missing)
 
     def words(self) -> str:

@@ -20,8 +20,8 @@ Truths = NDArray[np.bool_]
 """Whether an event occurred, by cycle of a batch."""
 
 
-class Happened(NamedTuple):
-    """Rules that occurred in each cycle.
+class EventLog(NamedTuple):
+    """Log of the rules that occurred in each cycle of a batch.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class Happened(NamedTuple):
     words: NDArray[np.uint64]
 
 
-def room_for(rules: int, cycles: int) -> Happened:
-    """Return a record of ``rules`` rules for ``cycles`` cycles.
+def new_event_log(rules: int, cycles: int) -> EventLog:
+    """Return an empty log of ``rules`` rules over ``cycles`` cycles.
 
     Raises
     ------
@@ -45,21 +45,21 @@ def room_for(rules: int, cycles: int) -> Happened:
     """
     if rules > WORD_BITS:
         raise ValueError(f"a block has {rules} rules; at most {WORD_BITS} fit into a word")
-    return Happened(np.zeros(rules, np.int64), np.zeros(cycles, np.uint64))
+    return EventLog(np.zeros(rules, np.int64), np.zeros(cycles, np.uint64))
 
 
 @inner
-def note_rules(happened: Happened, rules: NDArray[np.int64], cycle: int) -> None:
-    """Record which rules' counts rose in a cycle."""
+def log_rules(event_log: EventLog, rule_counts: NDArray[np.int64], cycle: int) -> None:
+    """Set the bit of each rule whose count rose in this cycle."""
     word = np.uint64(0)
-    for rule in range(len(rules)):
-        word |= np.uint64(rules[rule] != happened.before[rule]) << np.uint64(rule)
-        happened.before[rule] = rules[rule]
-    happened.words[cycle] = word
+    for rule in range(len(rule_counts)):
+        word |= np.uint64(rule_counts[rule] != event_log.before[rule]) << np.uint64(rule)
+        event_log.before[rule] = rule_counts[rule]
+    event_log.words[cycle] = word
 
 
 class Cycles:
-    """Batch of cycles, in which events are evaluated.
+    """A batch of cycles: port values and rules, from which events are evaluated for all cycles at once.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ class Cycles:
         self.phase = ""
         """Name of the batch's phase."""
 
-    def show(self, rows: Words, expected: Words, happened: NDArray[np.uint64], phase: str) -> None:
-        """Switch to another batch."""
-        self._rows, self._expected, self._happened, self.phase = rows, expected, happened, phase
+    def show(self, rows: Words, expected: Words, event_words: NDArray[np.uint64], phase: str) -> None:
+        """Load the rows, expected outputs, rule bits and phase of the next batch."""
+        self._rows, self._expected, self._happened, self.phase = rows, expected, event_words, phase
         self._known.clear()
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -90,11 +90,11 @@ class Cycles:
         return self._known[key]
 
     def rule(self, name: str) -> Truths:
-        """Return whether a rule occurred, by cycle."""
+        """Return, by cycle, whether a rule occurred."""
         return (self._happened & self._bits[name]) != 0
 
     def has(self, port: str) -> bool:
-        """Return whether the component has a port."""
+        """Return whether the component has a port of this name."""
         return port in self._inputs or port in self._outputs
 
     def bits(self, port: str, index: int = 0, width: int = 0) -> NDArray[np.uint64]:
@@ -108,7 +108,7 @@ class Cycles:
         return value
 
     def on(self, port: str) -> Truths:
-        """Return, by cycle, whether a port is not 0. A port that the component lacks counts as 0."""
+        """Return, by cycle, whether a port is not 0. An absent port counts as 0."""
         if not self.has(port):
             return np.zeros(len(self._rows), np.bool_)
         field = self._inputs.get(port) or self._outputs[port]
@@ -129,7 +129,7 @@ Event = Callable[[Cycles], Any]
 
 
 def after(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the values delayed by one cycle, or 0 in the first cycle of a batch."""
+    """Delay values by one cycle. The first cycle of the batch gets 0."""
     late = np.zeros_like(values)
     late[1:] = values[:-1]
     return late
@@ -137,7 +137,7 @@ def after(values: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Cross:
-    """Events that must occur in the same cycle.
+    """Set of events that must occur together in the same cycle.
 
     Parameters
     ----------
@@ -155,22 +155,22 @@ class Cross:
 
 
 def together(*names: str, wild: bool = False) -> tuple[Cross, ...]:
-    """Return crosses by name. A name lists the cross's events, separated by `` x ``."""
+    """Return crosses by name. A name joins the cross's events by `` x ``."""
     return tuple(Cross(name, tuple(name.split(" x ")), wild) for name in names)
 
 
 def without(crosses: Iterable[Cross], *names: str) -> tuple[Cross, ...]:
-    """Return the crosses that an instance reaches often enough, without the named exceptions."""
+    """Return the crosses without the named exceptions, which an instance reaches too rarely."""
     return tuple(cross for cross in crosses if cross.name not in names)
 
 
 @kernel
-def _spread_rules(happened: NDArray[np.uint64], bits: NDArray[np.int64], truths: NDArray[np.bool_]) -> None:
+def _spread_rules(event_words: NDArray[np.uint64], bits: NDArray[np.int64], truths: NDArray[np.bool_]) -> None:
     """Write whether each rule occurred in each cycle, one row per rule."""
     for row in range(len(bits)):
         bit = np.uint64(bits[row])
-        for cycle in range(len(happened)):
-            truths[row, cycle] = (happened[cycle] >> bit) & np.uint64(1) != np.uint64(0)
+        for cycle in range(len(event_words)):
+            truths[row, cycle] = (event_words[cycle] >> bit) & np.uint64(1) != np.uint64(0)
 
 
 @kernel
@@ -234,7 +234,7 @@ class _Group:
 
 
 class Crosses:
-    """Crosses of a run, and their counts.
+    """Crosses of a run, and the number of cycles in which each occurred.
 
     Parameters
     ----------
@@ -265,20 +265,20 @@ class Crosses:
         self._tame = _Group(self.crosses, rules)
         self._wild = _Group([cross for cross in self.crosses if cross.wild], rules)
 
-    def count(self, rows: Words, expected: Words, happened: NDArray[np.uint64], *, phase: str, wild: bool) -> None:
-        """Count the crosses of a batch, all of one phase."""
+    def count(self, rows: Words, expected: Words, event_words: NDArray[np.uint64], *, phase: str, wild: bool) -> None:
+        """Count the crosses of a batch whose cycles all belong to one phase."""
         group, cycles = self._wild if wild else self._tame, len(rows)
         if not len(group.members):
             return
-        self._cycles.show(rows, expected, happened, phase)
+        self._cycles.show(rows, expected, event_words, phase)
         truths = group.truths(cycles)
-        _spread_rules(happened, group.bits, truths)
+        _spread_rules(event_words, group.bits, truths)
         for row, name in enumerate(group.events, len(group.rules)):
             truths[row, :cycles] = self._events[name](self._cycles)
         _count_together(truths, cycles, group.members, group.counts)
 
     def counts(self, applicable: frozenset[str], *, wild: bool) -> dict[str, int]:
-        """Return the count of each cross whose rules apply. ``wild`` is as in the run."""
+        """Return the count of each cross whose rules all apply. ``wild`` selects phases with forbidden inputs."""
         totals = dict.fromkeys((cross.name for cross in self.crosses), 0)
         for cross, count in zip(self.crosses, self._tame.counts.tolist(), strict=True):
             totals[cross.name] += count

@@ -35,7 +35,7 @@ class Hole:
 
 @dataclass(frozen=True, slots=True)
 class Untaken:
-    """Branches that a block's qualification does not take, decided by an unnamed term.
+    """Branches that the qualification does not take and whose condition has no name in the source.
 
     Parameters
     ----------
@@ -52,5 +52,5 @@ class Untaken:
     reason: str
 
     def covers(self, branch: str) -> bool:
-        """Return whether a branch matches."""
+        """Return whether a branch's full description matches."""
         return re.fullmatch(self.branches, branch) is not None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 
-def kept_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path:
+def cached_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path:
     """Return the folder of a result, created and moved into place atomically if missing.
 
     One process at a time creates a folder. The other processes wait and reuse the folder.
@@ -26,13 +26,13 @@ def kept_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path
     """
     if (folder / result).is_file():
         return folder
-    with _making(folder):
+    with _creation_lock(folder):
         if not (folder / result).is_file():
-            _make(folder, result, make)
+            _create_folder(folder, result, make)
     return folder
 
 
-def _make(folder: Path, result: str, make: Callable[[Path], None]) -> None:
+def _create_folder(folder: Path, result: str, make: Callable[[Path], None]) -> None:
     work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
     try:
         make(work)
@@ -48,7 +48,7 @@ def _make(folder: Path, result: str, make: Callable[[Path], None]) -> None:
 
 
 @contextlib.contextmanager
-def _making(folder: Path) -> Iterator[None]:
+def _creation_lock(folder: Path) -> Iterator[None]:
     """Hold the lock on a folder, even before the folder exists. The lock file is removed at the end."""
     place = folder.parent / f".{folder.name}.lock"
     with place.open("w") as lock:

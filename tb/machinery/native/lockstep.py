@@ -29,7 +29,7 @@ _NOTHING = (np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.uint64))
 
 
 class Source(Protocol):
-    """Source of input rows and of the outputs that must follow."""
+    """Interface of a stimulus: rows of inputs, and the outputs that the hardware must show."""
 
     def fill(self, rows: Words, expected: Words) -> int:
         """Fill rows from the start and return the number filled, or 0 at the end."""

@@ -24,9 +24,9 @@ from amaranth.hdl import Shape
 
 from vlane.paths import cache_dir
 from vlane.tb.machinery.native import verilator
-from vlane.tb.machinery.native.children import child_environment, environment_of
-from vlane.tb.machinery.native.compact import each_module_once, filled_by_loops
-from vlane.tb.machinery.native.kept import kept_folder
+from vlane.tb.machinery.native.children import child_environment, extended_environment
+from vlane.tb.machinery.native.compact import fill_by_loops, merge_equal_modules
+from vlane.tb.machinery.native.kept import cached_folder
 from vlane.tb.machinery.native.parts import no_collection, shared_rtlil
 from vlane.tb.machinery.native.rows import Port, Words, row_layout, row_words
 from vlane.tb.machinery.native.unit import ProgramError, compile_unit, run_program
@@ -72,18 +72,18 @@ def component_ports(component: Any) -> tuple[Port, ...]:
 
 def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
     """Return a component as Verilog. With ``sources``, attributes name the source lines."""
-    return _written(to_rtlil(component, top, emit_src=sources), top, stripped=not sources)
+    return _cached_verilog(to_rtlil(component, top, emit_src=sources), top, stripped=not sources)
 
 
 def simulated_verilog(component: Any, top: str) -> str:
-    """Return a component as Verilog for simulators: as ``to_verilog``, but in as little text as can be.
+    """Return a component as Verilog for simulators, as short as possible.
 
-    Modules that are equal are written once, and equal entries of a memory are filled by loops.
+    Equal modules are written once, and equal entries of a memory are filled by loops.
     """
-    return filled_by_loops(_written(each_module_once(shared_rtlil(component, top)), top, stripped=True))
+    return fill_by_loops(_cached_verilog(merge_equal_modules(shared_rtlil(component, top)), top, stripped=True))
 
 
-def _written(design: str, top: str, *, stripped: bool) -> str:
+def _cached_verilog(design: str, top: str, *, stripped: bool) -> str:
     """Return a design in RTLIL as Verilog, from the cache if the same yosys has written the same design before.
 
     The script is Amaranth's own, of ``amaranth.back.verilog``.
@@ -92,7 +92,7 @@ def _written(design: str, top: str, *, stripped: bool) -> str:
         f"read_rtlil <<rtlil\n{design}\nrtlil\nproc -nomux -norom\nmemory_collect\n"
         f"{_STRIPPED * stripped}write_verilog -norename\n"
     )
-    with environment_of(child_environment()):
+    with extended_environment(child_environment()):
         yosys = find_yosys(lambda version: version >= _YOSYS)
 
         def write(work: Path) -> None:
@@ -103,7 +103,7 @@ def _written(design: str, top: str, *, stripped: bool) -> str:
             (work / _VERILOG).write_text(text, encoding="utf-8")
 
         key = hashlib.sha256(f"{yosys.__name__} {yosys.version()}\0{script}".encode()).hexdigest()[:20]
-        folder = kept_folder(cache_dir("verilog") / f"{top}-{key}", _VERILOG, write)
+        folder = cached_folder(cache_dir("verilog") / f"{top}-{key}", _VERILOG, write)
     return (folder / _VERILOG).read_text(encoding="utf-8")
 
 
@@ -116,14 +116,14 @@ def _run_builtin(script: str, work: Path) -> str:
 
 
 def to_rtlil(design: Any, top: str, **options: Any) -> str:
-    """Return a design as RTLIL, the input of yosys. ``options`` are Amaranth's."""
+    """Return a design as RTLIL, the input of yosys. ``options`` go to Amaranth's converter."""
     with no_collection():
         text: str = rtlil.convert(design, name=top, **options)
     return text
 
 
 class CompiledModel:
-    """A loaded library. Each instance has its own device, which starts in the state after power-on.
+    """Hardware compiled to a library. Each instance has its own device in the state after power-on.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class CompiledModel:
         return address, self._device
 
     def free_run(self, rows: Words) -> int:
-        """Run like ``run``, but read only a checksum of the last cycle: measures the greatest possible speed."""
+        """Run like ``run``, but read only a checksum after the last cycle, to measure the highest possible speed."""
         return int(self._code.vlane_free_run(self._device, len(rows), rows))
 
 
@@ -318,7 +318,7 @@ def compile_library(
             raise RuntimeError(f"compiling {name} failed:\n{error}") from None
         shutil.rmtree(work / "obj")
 
-    return kept_folder(models / f"{name}-{key}", _LIBRARY, build) / _LIBRARY
+    return cached_folder(models / f"{name}-{key}", _LIBRARY, build) / _LIBRARY
 
 
 def _size(text: str) -> str:
@@ -326,6 +326,6 @@ def _size(text: str) -> str:
 
 
 def compile_model(component: Any, top: str, *, traced: bool = False, for_long: bool = False) -> CompiledModel:
-    """Return a component's compiled library, cached by content. ``for_long`` optimises for very long runs."""
+    """Compile a component to a library, cached by content. ``for_long`` optimizes for very long runs."""
     text = simulated_verilog(component, top)
     return compile_verilog(text, component_ports(component), top, traced=traced, for_long=for_long)

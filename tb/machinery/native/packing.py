@@ -18,7 +18,7 @@ _WORD_BITS = 64
 
 
 def places(layout: Mapping[str, Field], names: Sequence[str]) -> NDArray[np.int64]:
-    """Return word, lowest bit and width of each named port, as an array (names, 3).
+    """Return (word, lowest bit, width) of each named port in a row, as an array (names, 3).
 
     Raises
     ------
@@ -29,7 +29,7 @@ def places(layout: Mapping[str, Field], names: Sequence[str]) -> NDArray[np.int6
 
 
 def elements(layout: Mapping[str, Field], arrays: Sequence[tuple[str, int]]) -> NDArray[np.int64]:
-    """Return word, lowest bit and width of each element of array ports, in order, as an array (elements, 3).
+    """Return (word, lowest bit, width) of each element of array ports, in order, as an array (elements, 3).
 
     Parameters
     ----------
@@ -57,7 +57,9 @@ def elements(layout: Mapping[str, Field], arrays: Sequence[tuple[str, int]]) -> 
 
 
 def pieces(layout: Mapping[str, Field], name: str, count: int, most_bits: int) -> NDArray[np.int64]:
-    """Return the pieces of each element of a port, as ``elements`` does, in pieces of limited width, low bits first.
+    """Return (word, lowest bit, width) of pieces of each element of a port, low bits first.
+
+    A piece has at most ``most_bits`` bits.
 
     Raises
     ------
@@ -76,19 +78,19 @@ def pieces(layout: Mapping[str, Field], name: str, count: int, most_bits: int) -
 
 
 @kernel
-def put(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int, value: int) -> None:
-    """Write a port or element into a row of zeros. The call may be skipped for a value of 0."""
+def put(rows: NDArray[np.uint64], cycle: int, port_positions: NDArray[np.int64], port: int, value: int) -> None:
+    """Write a port or element into a row that is 0 there. A value of 0 needs no call."""
     if value != 0:
-        word, shift = where[port, 0], where[port, 1]
+        word, shift = port_positions[port, 0], port_positions[port, 1]
         rows[cycle, word] |= np.uint64(value) << np.uint64(shift)
-        if shift + where[port, 2] > _WORD_BITS:
+        if shift + port_positions[port, 2] > _WORD_BITS:
             rows[cycle, word + 1] |= np.uint64(value) >> np.uint64(_WORD_BITS - shift)
 
 
 @inner
-def get(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int) -> Any:
+def get(rows: NDArray[np.uint64], cycle: int, port_positions: NDArray[np.int64], port: int) -> Any:
     """Return a port or element of a row, as an unsigned 64-bit number."""
-    word, shift, bits = where[port, 0], where[port, 1], where[port, 2]
+    word, shift, bits = port_positions[port, 0], port_positions[port, 1], port_positions[port, 2]
     value = rows[cycle, word] >> np.uint64(shift)
     if shift + bits > _WORD_BITS:
         value |= rows[cycle, word + 1] << np.uint64(_WORD_BITS - shift)
@@ -103,7 +105,7 @@ def clear_row(rows: NDArray[np.uint64], cycle: int) -> None:
 
 
 def in_rows(*layouts: Mapping[str, Field]) -> Placing:
-    """Return the function that places an oracle's ports where the layouts have them.
+    """Return a function that assigns an oracle's ports to their positions in rows.
 
     Raises
     ------
@@ -126,14 +128,14 @@ def in_rows(*layouts: Mapping[str, Field]) -> Placing:
 
 @inner
 def put_inputs(words: NDArray[np.uint64], ins: NDArray[np.int64], resets: int, values: NDArray[np.int64]) -> None:
-    """Write a cycle's inputs to words: the reset, which is element 0, and the values behind it."""
+    """Write the inputs of a cycle to a row: the reset (element 0), then the values."""
     clear(words)
     write(words, ins, 0, resets)
     write_each(words, ins, 1, values)
 
 
 def put_writes(inputs: Mapping[str, Field], writes: Sequence[Mapping[str, int]], rows: NDArray[np.uint64]) -> None:
-    """Write one row of inputs per write. Inputs that a write does not name stay unchanged."""
+    """Write one row of inputs per table write. Inputs that a write does not name keep their values."""
     for row, values in zip(rows, writes, strict=True):
         for name, value in values.items():
             inputs[name].put(row, value)

@@ -31,7 +31,7 @@ def shared_rtlil(component: Any, top: str) -> str:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Suspend garbage collection, because scanning millions of live cells would take half of the time."""
+    """Suspend garbage collection, which would spend half of the time scanning millions of live cells."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -77,7 +77,7 @@ class _Parts:
 
 
 def note_use(component: Any) -> None:
-    """Mark a component that is not elaborated, and its members, as used, to silence Amaranth's warning."""
+    """Mark a component and its members as used, to silence Amaranth's warning about unused components."""
     waiting, seen = [component], set()
     while waiting:
         found = waiting.pop()

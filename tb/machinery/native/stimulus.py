@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.rule import Rule
-from vlane.tb.machinery.native.crosses import Cross, Crosses, Event, Happened, room_for
+from vlane.tb.machinery.native.crosses import Cross, Crosses, Event, EventLog, new_event_log
 from vlane.tb.machinery.native.rows import Field, Words
 
 Layout = Mapping[str, Field]
@@ -29,7 +29,7 @@ instead of random ones.
 
 
 class Stretch(Protocol):
-    """A phase of a stimulus. ``wild`` phases contain inputs that the contract forbids."""
+    """Interface of a phase of a stimulus. ``wild`` phases contain inputs that the contract forbids."""
 
     @property
     def cycles(self) -> int:
@@ -48,7 +48,7 @@ class Stretch(Protocol):
 
 
 class Stimulus(ABC):
-    """Source of rows for the lockstep: golden, the models at its ports, and a plan of phases.
+    """Base of all stimuli: a golden block, models of its neighbours, and phases of traffic.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Stimulus(ABC):
         self._phase, self._done = 0, 0
         self.crosses: Crosses | None = None
         self.judged_from_cycles = JUDGED_FROM_CYCLES
-        self.happened: Happened = room_for(len(rules), 0)
+        self.happened: EventLog = new_event_log(len(rules), 0)
 
     def watch(
         self,
@@ -92,7 +92,7 @@ class Stimulus(ABC):
         outputs: Layout,
         judged_from_cycles: int = 0,
     ) -> None:
-        """Count crosses from now on. Crosses of rules that do not apply need not be reached."""
+        """Start to count crosses. A cross with a rule that does not apply need not be reached."""
         self.crosses = Crosses(crosses, events, rules=self._names, inputs=inputs, outputs=outputs)
         self.judged_from_cycles = judged_from_cycles or self.judged_from_cycles
 
@@ -138,7 +138,7 @@ class Stimulus(ABC):
         count = min(len(rows), phase.cycles - self._done)
         counts = self._apart if phase.wild else self._counts
         if len(self.happened.words) < count:
-            self.happened = room_for(len(counts), len(rows))
+            self.happened = new_event_log(len(counts), len(rows))
         np.copyto(self.happened.before, counts)
         self._run(self._phase, rows[:count], expected[:count], counts)
         if self.crosses is not None:
@@ -159,7 +159,7 @@ class Stimulus(ABC):
 
 
 def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
-    """Return phases of exactly ``cycles`` cycles in total. The last phase is shortened or extended."""
+    """Return phases of exactly ``cycles`` cycles in total, by shortening or extending the last phase."""
     kept: list[Any] = []
     left = cycles
     for phase in phases:
@@ -173,7 +173,10 @@ def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
 
 
 def cut_whole(phases: Sequence[Any], cycles: int, rest: Callable[[int], Any]) -> tuple[Any, ...]:
-    """Return the first phases, ``cycles`` cycles in total. ``rest(cycles)`` replaces a phase that would be cut."""
+    """Return the first phases, of ``cycles`` cycles in total.
+
+    ``rest(cycles)`` returns the phase that replaces a phase which would be cut.
+    """
     kept: list[Any] = []
     left = cycles
     for phase in phases:

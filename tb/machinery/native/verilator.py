@@ -27,7 +27,7 @@ from vlane.errors import InputError
 from vlane.paths import cache_dir
 from vlane.tb.machinery.native.children import child_environment
 from vlane.tb.machinery.native.compact import unfolded_size
-from vlane.tb.machinery.native.kept import kept_folder
+from vlane.tb.machinery.native.kept import cached_folder
 
 _COMMAND = """#!/bin/sh
 export VERILATOR_ROOT={root}
@@ -132,7 +132,7 @@ def commands(scripts: Mapping[str, str]) -> Path:
     above = cache_dir("tools", "commands")
     if os.pathsep in str(above):
         raise InputError("VLANE_CACHE", f"a path without {os.pathsep}", str(above))
-    return kept_folder(above / hashlib.sha256(text.encode()).hexdigest()[:20], ".whole", write)
+    return cached_folder(above / hashlib.sha256(text.encode()).hexdigest()[:20], ".whole", write)
 
 
 def _commands() -> Path:

@@ -104,7 +104,7 @@ def run_tool(
         names[0].write_text(text, encoding="utf-8")
         given = names[0].open("rb"), *(name.open("wb") for name in names[1:])
         try:
-            folders = {".": ".", "/tmp": own, **_own_folders(tool)}  # noqa: S108 - of the tool
+            folders = {".": ".", "/tmp": own, **_tool_folders(tool)}  # noqa: S108 - of the tool
             request = {"words": arguments, "folder": str(folder), "folders": folders, "seconds": seconds}
             status = _server(code).run(request, [file.fileno() for file in given])
         finally:
@@ -116,7 +116,7 @@ def run_tool(
 
 def tool_script(tool: Tool) -> str:
     """Return a shell script that runs a tool once, for programs that start tools as children."""
-    words = [*_PYTHON, str(_SERVER), "run", str(machine_code(tool)), json.dumps(_own_folders(tool)), tool.wheel]
+    words = [*_PYTHON, str(_SERVER), "run", str(machine_code(tool)), json.dumps(_tool_folders(tool)), tool.wheel]
     path = shlex.quote(_environment()["PYTHONPATH"])
     return f'#!/bin/sh\nPYTHONPATH={path} exec {shlex.join(words)} "$@"\n'
 
@@ -150,7 +150,7 @@ def package_folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-def _own_folders(tool: Tool) -> dict[str, str]:
+def _tool_folders(tool: Tool) -> dict[str, str]:
     return {f"/{name}": str(package_folder(tool.package) / name) for name in tool.folders}
 
 

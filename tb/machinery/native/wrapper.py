@@ -95,7 +95,7 @@ def wrapper_text(
     reset_first: bool = False,
     savable: bool = False,
     foreign: tuple[str, Mapping[str, Member]] | None = None,
-    closed: bool = False,
+    closed_loop: bool = False,
 ) -> str:
     """Return the C++ around a Verilated class, which runs rows of inputs to rows of outputs without Python.
 
@@ -108,7 +108,7 @@ def wrapper_text(
     foreign : tuple of str and mapping, optional
         Name and members of the Verilated class of a foreign module. The C++ drives this class directly, without the
         Verilog driver, because the module may use other clock edges.
-    closed : bool
+    closed_loop : bool
         Whether to add closed-loop requesters; only with ``foreign``.
     """
     verilated, members = foreign or (
@@ -121,7 +121,7 @@ def wrapper_text(
     gets += [line for name, field in outputs.items() for line in _get_lines(members[name], field)]
     template = (Path(__file__).parent / "model.cpp").read_text()
     template += "" if foreign else _GUARD
-    template += (Path(__file__).parent / "requesters.cpp").read_text() if closed else ""
+    template += (Path(__file__).parent / "requesters.cpp").read_text() if closed_loop else ""
     for key, value in {
         "@TOP@": verilated,
         "@INPUT_WORDS@": str(row_words(inputs)),

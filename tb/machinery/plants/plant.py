@@ -46,8 +46,8 @@ class Plant:
     cycles: int = 20_000
 
 
-def planted(source: str, line: str, instead: str) -> str:
-    """Return a source with one line replaced.
+def with_planted_line(source: str, line: str, instead: str) -> str:
+    """Return a module's source with one line replaced.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def planted(source: str, line: str, instead: str) -> str:
 
 
 def install(file: str, line: str, instead: str) -> None:
-    """Make Python load a file's module with one line replaced. The module must not be loaded yet."""
+    """Install an import hook that loads a file's module with one line replaced. The module must not be loaded yet."""
     sys.meta_path.insert(0, _Finder(file, line, instead))
 
 
@@ -93,4 +93,4 @@ class _Loader(SourceFileLoader):
         """Return the compiled code of the changed module, bypassing Python's bytecode cache."""
         path = self.get_filename(fullname)
         text = self.get_data(path).decode()
-        return compile(planted(text, *self.change), path, "exec")
+        return compile(with_planted_line(text, *self.change), path, "exec")

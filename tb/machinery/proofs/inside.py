@@ -8,8 +8,8 @@ from typing import Any
 from amaranth.hdl import Const, Fragment, Module, Signal, Value
 
 
-def inside(fragment: Fragment, name: str, *path: str) -> Signal:
-    """Return a named signal that a part of an elaborated component drives.
+def inner_signal(fragment: Fragment, name: str, *path: str) -> Signal:
+    """Return the signal of a given name that a part of an elaborated component drives.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def inside(fragment: Fragment, name: str, *path: str) -> Signal:
     return signal
 
 
-def contents(fragment: Fragment, *path: str) -> list[Value]:
-    """Return every entry of a memory of an elaborated component, through one new read port per entry.
+def memory_entries(fragment: Fragment, *path: str) -> list[Value]:
+    """Return every entry of a memory of an elaborated component, by adding one read port per entry.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def _part(fragment: Fragment, path: Sequence[str]) -> Any:
     return fragment
 
 
-def emptied(part: Any) -> list[Value]:
-    """Remove the contents of a component, and return its outputs as free inputs of the proof."""
+def cut_out(part: Any) -> list[Value]:
+    """Remove the contents of a component, so that its outputs become free inputs of the proof."""
     Fragment.get(part, None)  # else Amaranth warns of what is inside
     part.elaborate = lambda _platform: Module()
     return [Value.cast(value) for _, member, value in part.signature.flatten(part) if member.flow.name == "Out"]

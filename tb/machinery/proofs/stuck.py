@@ -219,9 +219,9 @@ def _registers_only(text: str) -> str:
     """Return a module without initial values of wires. Registers keep their initial values."""
     registers = set(re.findall(r"(?m)^    connect \\Q (\S+)", text))
 
-    def kept(found: re.Match[str]) -> str:
-        lines = found[0].splitlines(keepends=True)
-        return "".join(line for line in lines if found[5] in registers or "attribute \\init" not in line)
+    def kept(match: re.Match[str]) -> str:
+        lines = match[0].splitlines(keepends=True)
+        return "".join(line for line in lines if match[5] in registers or "attribute \\init" not in line)
 
     return _WIRE.sub(kept, text)
 
@@ -229,12 +229,12 @@ def _registers_only(text: str) -> str:
 def _without_claims(design: str) -> str:
     """Return a design without assertions, covers of premises, and assumptions about earlier cycles."""
 
-    def kept(found: re.Match[str]) -> str:
-        label = _parameter(found[3], "FORMAT")
-        flavor = _FLAVOR.search(found[3])
-        if found[1] != "$check" or not flavor or label.startswith(f"{COVERED}."):
-            return found[0]
-        return "" if flavor[1] in {"assert", "cover"} or label.startswith("past.") else found[0]
+    def kept(match: re.Match[str]) -> str:
+        label = _parameter(match[3], "FORMAT")
+        flavor = _FLAVOR.search(match[3])
+        if match[1] != "$check" or not flavor or label.startswith(f"{COVERED}."):
+            return match[0]
+        return "" if flavor[1] in {"assert", "cover"} or label.startswith("past.") else match[0]
 
     return _CELL_WITH_SOURCE.sub(kept, design)
 

@@ -18,7 +18,7 @@ from vlane.tb.machinery.native.rows import Field, Port, Words, row_layout, row_w
 from vlane.tb.machinery.recordings.plain_bus import Access, PlainBus
 from vlane.tb.machinery.recordings.plain_registers import PlainRegisters
 from vlane.tb.machinery.recordings.power_on import power_on_writes
-from vlane.tb.machinery.recordings.programmed import programmed
+from vlane.tb.machinery.recordings.programmed import programmed_traffic
 from vlane.tb.machinery.recordings.recording import Recording, lead_in
 
 _BUS = "s_axil_"
@@ -29,7 +29,7 @@ _FIRST_TRY = 1024
 _WAITING, _SOME = 3, 4
 
 
-def record_registered(
+def record_register_block(
     registers: RegisterMap,
     parameters: Mapping[str, Any],
     block: Sequence[Port],
@@ -77,7 +77,7 @@ class _Golden:
     ) -> None:
         self.cycles = cycles
         self.inputs, self.outputs = row_layout(block, inputs=True), row_layout(block, inputs=False)
-        source = programmed(
+        source = programmed_traffic(
             registers.name,
             parameters,
             settle=settle,
@@ -131,8 +131,8 @@ class _BusRows:
                 self._keep_busy(everything)
             self._go_on()
         inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-        rows = _copied(self._golden.inputs, self._golden.rows, inputs)
-        expected = _copied(self._golden.outputs, self._golden.expected, outputs)
+        rows = _copy_fields(self._golden.inputs, self._golden.rows, inputs)
+        expected = _copy_fields(self._golden.outputs, self._golden.expected, outputs)
         for layout, made, side in ((inputs, rows, 0), (outputs, expected, 1)):
             for name in self._lines[0][side]:
                 layout[_BUS + name].put(made, np.array([line[side][name] for line in self._lines], np.uint64))
@@ -223,7 +223,7 @@ class _BusRows:
             self._bus.writes.append(Access(there, value >> _WORD_BITS * word & _WORD_MASK))
 
 
-def _copied(layout: Mapping[str, Field], rows: Words, wanted: Mapping[str, Field]) -> Words:
+def _copy_fields(layout: Mapping[str, Field], rows: Words, wanted: Mapping[str, Field]) -> Words:
     """Return rows in another layout, with the ports of both layouts."""
     made = np.zeros((len(rows), row_words(dict(wanted))), np.uint64)
     for name in wanted.keys() & layout.keys():

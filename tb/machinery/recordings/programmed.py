@@ -28,7 +28,7 @@ _LOOKUP_WRITES = 256
 _SETTING_WRITES = 16
 
 
-def programmed(
+def programmed_traffic(
     block: str, parameters: Mapping[str, Any], *, settle: int, cycles: int, seed: int, inputs: Any, outputs: Any
 ) -> Stimulus:
     """Return a stimulus of ``settle`` cycles of programming and ``cycles`` cycles of traffic.

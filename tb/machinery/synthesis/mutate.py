@@ -142,7 +142,7 @@ def prove_equivalent(
 def _watched(netlist: Netlist) -> str:
     """Return a module that resets a netlist and a mutant together and compares the outputs afterwards.
 
-    An instance is also compared in the first cycle, because its surroundings may store its first outputs.
+    An instance is also compared in the first cycle, because its environment may store its first outputs.
     """
     first, differs = "\\watched:first ", "\\watched:differs "  # names that no port has
     inputs = [port for port in netlist.ports if port.is_input and port.name != "clk"]

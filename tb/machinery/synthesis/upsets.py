@@ -43,7 +43,9 @@ class StateBit:
     bit: int
 
 
-def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[CompiledModel, tuple[StateBit, ...], int]:
+def upset_model(
+    component: Any, top: str, *, maximum: int, seed: int
+) -> tuple[CompiledModel, tuple[StateBit, ...], int]:
     """Compile a component whose state bits can be flipped.
 
     Parameters
@@ -52,7 +54,7 @@ def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[Comp
         Hardware.
     top : str
         Name of its module.
-    most : int
+    maximum : int
         Most bits that can be flipped. If the component has more, a random sample is drawn.
     seed : int
         Seed of the sample.
@@ -69,7 +71,7 @@ def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[Comp
     files = {"design.il": to_rtlil(component, top)}
     flat = run_commands("upsets", files, top, _FLAT + "write_json flat.json", result="flat.json")
     found = _state(json.loads((flat / "flat.json").read_text())["modules"][top])
-    drawn = found if len(found) <= most else sorted(random.Random(seed).sample(found, most))  # noqa: S311 - no secrets
+    drawn = found if len(found) <= maximum else sorted(random.Random(seed).sample(found, maximum))  # noqa: S311 - no secrets
     bits = tuple(StateBit(number, *each) for number, each in enumerate(drawn, start=1))
     width = len(bits).bit_length()
     flip = f"mutate -mode inv -module {top} -port D -ctrl {FLIP} {width}"

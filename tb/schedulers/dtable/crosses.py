@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from vlane.tb.machinery.native.crosses import Cross, Event, together, without
-from vlane.tb.schedulers.crosses_deficit import turns
+from vlane.tb.schedulers.crosses_deficit import turn_crosses
 from vlane.tb.schedulers.crosses_egress import EVENTS as EGRESS_EVENTS
-from vlane.tb.schedulers.crosses_egress import shared, swapped
+from vlane.tb.schedulers.crosses_egress import shared_crosses, swap_crosses
 
 __all__ = ["EVENTS", "crosses"]
 
@@ -78,8 +78,8 @@ EVENTS: Mapping[str, Event] = {
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show."""
     if parameters["form"] == "line_rate":
-        return (*shared(parameters), *swapped(parameters), *_LINE_RATE)
-    found = (*shared(parameters), *swapped(parameters), *turns(parameters), *_EXACT)
+        return (*shared_crosses(parameters), *swap_crosses(parameters), *_LINE_RATE)
+    found = (*shared_crosses(parameters), *swap_crosses(parameters), *turn_crosses(parameters), *_EXACT)
     if parameters["form"] == "ib":
         found += _PACKED
     return without(found, "deficit_lost x swapped") if parameters["keep_on_stall"] else found

@@ -22,7 +22,7 @@ _MOST_ACCEPTED = IB_COUNTER_MOST - (MAX_PACKET_BLOCKS - 1)
 
 
 class DTableProperties(DeficitProperties):
-    """The Deficit Table next to its properties, which follow one arbitrary entry of both banks."""
+    """Check the Deficit Table against a model of its turns, with one arbitrary entry of both banks."""
 
     statements: ClassVar = {
         **DeficitProperties.statements,
@@ -32,6 +32,7 @@ class DTableProperties(DeficitProperties):
     }
 
     def table(self, m: Module) -> list[tuple[Value, Value]]:
+        """Return (requester, weight) of each active entry, claimed to equal the written values."""
         s, program, pending = self.scheduler, self.scheduler.program, Signal()
         m.d.comb += self.exchange.eq((s.swap | pending) & s.ready)
         m.d.sync += pending.eq((s.swap | pending) & ~s.ready)
@@ -65,7 +66,7 @@ class DTableProperties(DeficitProperties):
 
 
 class IBTableProperties(DTableProperties):
-    """Properties of the packing in InfiniBand's tables: 8-bit counters that saturate, and the ports that read them."""
+    """Check the packing of a Deficit Table into InfiniBand's tables: saturating 8-bit counters and read ports."""
 
     turns_up_to = IB_ENTRIES
 
@@ -80,9 +81,11 @@ class IBTableProperties(DTableProperties):
     }
 
     def most_accumulated(self) -> int:
+        """Return the value at which the counter of the accumulated weight saturates."""
         return IB_COUNTER_MOST
 
     def table(self, m: Module) -> list[tuple[Value, Value]]:
+        """Return (requester, weight) of each active entry, and claim the entries read as InfiniBand's tables."""
         s, entries, modest = self.scheduler, super().table(m), Signal(init=1)
         index, place = s.read_index, Signal(8)
         with m.If(s.program.weight > _MOST_ACCEPTED):

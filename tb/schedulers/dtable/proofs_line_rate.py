@@ -10,7 +10,7 @@ from vlane.egress import ListCode
 from vlane.schedulers.vlarb import VL15
 from vlane.schedulers.writes import ScheduleSelect
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
-from vlane.tb.schedulers.proofs_list_memory import MEMORY_STATEMENTS, KeptEntry
+from vlane.tb.schedulers.proofs_list_memory import MEMORY_STATEMENTS, WatchedEntry
 from vlane.tb.schedulers.proofs_list_walk import ENTRY_STATEMENTS, FollowedEntry, claim_entries, lane_bit
 from vlane.tb.tables.proofs_tables import at, constant
 
@@ -88,7 +88,7 @@ class LineRateProperties(_LineRate):
     def __init__(self, scheduler: Any) -> None:
         super().__init__(scheduler)
         self.followed = FollowedEntry(scheduler.walk, "walk", self.claim)
-        self.kept = KeptEntry(scheduler.walk, "walk", self.claim)
+        self.kept = WatchedEntry(scheduler.walk, "walk", self.claim)
 
     def ports(self) -> list[Value]:
         return [*super().ports(), *self.followed.ports(), *self.kept.ports()]
@@ -346,19 +346,23 @@ class LineRateTurns(_LineRate):
         self.claim(m, "line-rate-turn", s.is_own == (walk.offered_vl == current), when=walk.offered)
         self.claim(m, "line-rate-turn", s.is_next == (walk.offered_vl == following), when=walk.offered)
 
-    def _account(self, m: Module, can: Value, adds: Value, sent: Value, returned: Value) -> None:
+    def _account(self, m: Module, may_send: Value, added_blocks: Value, sent: Value, returned: Value) -> None:
         """Model the account of the watched lane by DTLR-2, DTLR-7 and DTLR-8."""
         s, watched, weight = self.scheduler, self.watched, self.scheduler.walk.offered_weight
         balance, charged, charged_before = Signal(9), Signal(), Signal()
         sent_before, head_before = Signal(), Signal(7)
         behind, size = at(list(s.behind), watched), at(list(s.behind_blocks), watched)
-        m.d.sync += [charged_before.eq(charged), sent_before.eq(can), head_before.eq(at(list(s.heads.blocks), watched))]
-        with m.If(self.exchange | (self.go & ~can) | (sent & ~behind)):
+        m.d.sync += [
+            charged_before.eq(charged),
+            sent_before.eq(may_send),
+            head_before.eq(at(list(s.heads.blocks), watched)),
+        ]
+        with m.If(self.exchange | (self.go & ~may_send) | (sent & ~behind)):
             m.d.sync += [balance.eq(0), charged.eq(0)]
         with m.Elif(sent):
             m.d.sync += balance.eq(Mux(returned, weight - 1, balance) - size)
         with m.Elif(charged):
-            m.d.sync += balance.eq(balance + Mux(adds, weight, 0))
+            m.d.sync += balance.eq(balance + Mux(added_blocks, weight, 0))
         with m.Elif(sent_before & ~charged_before):
             m.d.sync += [balance.eq(-head_before), charged.eq(1)]
         accounts = s.accounts

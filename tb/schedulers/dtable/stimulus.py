@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import draw
+from vlane.golden.engine.random_bits import draw_bits
 from vlane.golden.oracle.egress import EgressMachine
 from vlane.golden.schedulers import dtable as golden
 from vlane.golden.schedulers import dtable_line_rate as line_rate
@@ -17,18 +17,18 @@ from vlane.schedulers.writes import ScheduleSelect, Write, entry_writes
 from vlane.tb.machinery.native.stimulus import Layout
 from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step
 from vlane.tb.schedulers.dtable.stimulus_line_rate import draw_behind, note_behind
+from vlane.tb.schedulers.queue_environment import QueueEnvironment
 from vlane.tb.schedulers.rows_egress import DRAW, NOTE, Traffic
 from vlane.tb.schedulers.stimulus_egress import EgressStimulus, applicable_turn_rules, scheduled
-from vlane.tb.schedulers.surroundings import Surroundings
 from vlane.tb.schedulers.traffic import Phase
 from vlane.units import MAX_PACKET_BLOCKS
 
 
 @inner
-def _draw(state: golden.State, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
+def _draw(state: golden.State, machine: EgressMachine, environment: QueueEnvironment, traffic: Traffic) -> None:
     """Draw the entry that an instance with InfiniBand's tables reads."""
     if len(machine.own):
-        word = draw(surroundings.bits)
+        word = draw_bits(environment.bits)
         machine.own[0], machine.own[1] = word & 1, (word >> 1) & 63
 
 
@@ -59,7 +59,7 @@ def _random_table(source: random.Random, requesters: int, entries: int) -> DTabl
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> EgressStimulus:
-    """Return the stimulus that qualifies a Deficit Table by every rule. See ``scheduled`` for ``run``."""
+    """Return the qualification stimulus of a Deficit Table. ``run`` has the parameters of ``scheduled``."""
     data_vls, requesters, entries = (parameters[name] for name in ("data_vls", "requesters", "entries"))
     if parameters["form"] == LINE_RATE:
         applicable = line_rate.applicable_rules(has_vl15=parameters["vl15"])
@@ -94,7 +94,7 @@ def saturating(
 
 
 def drawn_writes(lanes: int, entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output. Every lane is served if there are entries enough."""
+    """Return the writes of a random table. Every lane has an entry if there are enough entries."""
     listed = [(entry % lanes, source.randrange(1, 30)) for entry in range(entries)]
     return entry_writes(ScheduleSelect.TABLE, listed, entries)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vlane.tb.machinery.native.crosses import Cross, together, without
-from vlane.tb.schedulers.crosses_egress import EVENTS, shared
+from vlane.tb.schedulers.crosses_egress import EVENTS, shared_crosses
 
 __all__ = ["EVENTS", "JUDGED_FROM_CYCLES", "crosses"]
 
@@ -24,4 +24,4 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         found += together("moved_on x write", "went_round x write", "same_again x write", "moved_on x after write")
     if (parameters["requesters"] or parameters["data_vls"]) <= _FEW:
         found = without(found, "moved_on x skipped")
-    return (*shared(parameters, writes=bool(parameters["requesters"])), *found)
+    return (*shared_crosses(parameters, writes=bool(parameters["requesters"])), *found)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vlane.tb.machinery.native.crosses import Cross, together, without
-from vlane.tb.schedulers.crosses_egress import EVENTS, shared
+from vlane.tb.schedulers.crosses_egress import EVENTS, shared_crosses
 
 __all__ = ["EVENTS", "crosses"]
 
@@ -37,7 +37,7 @@ _FEW = 2
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can reach."""
-    found = (*shared(parameters), *_TAGS, *_RESETS)
+    found = (*shared_crosses(parameters), *_TAGS, *_RESETS)
     if (parameters["requesters"] or parameters["data_vls"]) <= _FEW:
         found = without(found, "least_tag x tag_dropped", "tag_wrapped x write")
     if parameters["units"] != "shared":  # every requester computes its tag within the decision

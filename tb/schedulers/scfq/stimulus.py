@@ -47,7 +47,7 @@ def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
 
 
 def drawn_writes(lanes: int, _entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table, with weights for all lanes, for the scheduler of a switch output."""
+    """Return the writes of a random table with a weight for every lane."""
     return value_writes([source.randrange(1, 60) for _ in range(lanes)], lanes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vlane.tb.machinery.native.crosses import Cross, together, without
-from vlane.tb.schedulers.crosses_egress import EVENTS, shared, swapped
+from vlane.tb.schedulers.crosses_egress import EVENTS, shared_crosses, swap_crosses
 
 __all__ = ["EVENTS", "crosses"]
 
@@ -76,7 +76,13 @@ _LINE_RATE = together(
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can reach."""
     if parameters.get("form") == "line_rate":
-        return (*shared(parameters), *swapped(parameters), *_LINE_RATE)
+        return (*shared_crosses(parameters), *swap_crosses(parameters), *_LINE_RATE)
     ahead = "vl15_changes_nothing"
     limits = without(_LIMITS, "reloaded_on_high_empty x list_resumed") if parameters["data_vls"] == 1 else _LIMITS
-    return (*shared(parameters, ahead=ahead), *swapped(parameters, ahead=ahead), *_ENTRIES, *limits, *_VL15)
+    return (
+        *shared_crosses(parameters, ahead=ahead),
+        *swap_crosses(parameters, ahead=ahead),
+        *_ENTRIES,
+        *limits,
+        *_VL15,
+    )

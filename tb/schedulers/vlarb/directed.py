@@ -83,7 +83,7 @@ class Scenario:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps, with repeats expanded."""
+        """Steps of the scenario, with repeated lines expanded."""
         steps: list[Step] = []
         for line in filter(None, map(str.strip, self.text.splitlines())):
             given, expected = line.split(">")
@@ -309,38 +309,38 @@ SCENARIOS = (
 
 
 def directed_state() -> golden.State:
-    """Return golden's power-on state with the parameters of the scenarios."""
+    """Return golden's power-on state with the parameters of the directed scenarios."""
     return golden.make_state(data_vls=DATA_VLS, entries=ENTRIES, vl15=True)
 
 
-def play(scenario: Scenario, state: golden.State, rules: NDArray[np.int64]) -> Iterator[Cycle]:
+def play(scenario: Scenario, state: golden.State, rule_counts: NDArray[np.int64]) -> Iterator[Cycle]:
     """Yield (inputs, expected outputs) by port name for every cycle, from power-on.
 
     The outputs come from the golden model. The function asserts that golden's grants match the scenario, so
     hardware that equals these outputs matches the scenario too.
     """
     for table in filter(None, (scenario.table, scenario.shadow)):
-        yield from _program(table, state, rules, swap=table is scenario.table)
+        yield from _program(table, state, rule_counts, swap=table is scenario.table)
     assert golden.bad_entries(state) == scenario.bad_entries, scenario.name
     for number, step in enumerate(scenario.steps):
-        given, expected = _cycle(step, NO_WRITE, state, rules)
+        given, expected = _cycle(step, NO_WRITE, state, rule_counts)
         assert (expected["vl"], expected["from_list"]) == (step.vl, step.source), (
             f"{scenario.name}, step {number}: {expected}"
         )
         yield given, expected
 
 
-def _program(table: VLArbTable, state: golden.State, rules: NDArray[np.int64], *, swap: bool) -> Iterator[Cycle]:
+def _program(table: VLArbTable, state: golden.State, rule_counts: NDArray[np.int64], *, swap: bool) -> Iterator[Cycle]:
     """Write a table to the shadow bank while nothing is requested. The link is ready only for the swap."""
     quiet = Step({}, frozenset(), hold=False, busy=True, swap=False, vl=0, source=ListCode.NONE)
     for write in table.padded(state.vl.shape[2]):
-        yield _cycle(quiet, (1, *write), state, rules)
+        yield _cycle(quiet, (1, *write), state, rule_counts)
     if swap:
         taken = Step({}, frozenset(), hold=False, busy=False, swap=True, vl=0, source=ListCode.NONE)
-        yield _cycle(taken, NO_WRITE, state, rules)
+        yield _cycle(taken, NO_WRITE, state, rule_counts)
 
 
-def _cycle(step: Step, write: Program, state: golden.State, rules: NDArray[np.int64]) -> Cycle:
+def _cycle(step: Step, write: Program, state: golden.State, rule_counts: NDArray[np.int64]) -> Cycle:
     lanes = state.data_vls + state.has_vl15
     blocks = np.zeros(lanes, np.int64)
     request = 0
@@ -354,7 +354,7 @@ def _cycle(step: Step, write: Program, state: golden.State, rules: NDArray[np.in
     pending = int(state.regs[golden.SWAP_PENDING])
     missing, bad = golden.unreachable(state), golden.bad_entries(state)
     heads = Heads(request, fits, blocks, 0, blocks)
-    lane, source, granted = golden.step(state, heads, not step.busy, step.hold, write, step.swap, rules)
+    lane, source, granted = golden.step(state, heads, not step.busy, step.hold, write, step.swap, rule_counts)
     given = {
         "rst": 0, "heads__request": request, "heads__fits": fits,
         "heads__blocks": sum(int(size) << 7 * lane for lane, size in enumerate(blocks)),

@@ -117,7 +117,7 @@ class VLArbGrantProperties(Properties):
             claim_no_upset(self, m, self.arbiter)
 
     def entries(self, side: ListCode) -> list[Any]:
-        """Return the active entries of a list, which the property ``table`` claims to be the written ones."""
+        """Return the entries of a list in the active bank, which the property ``table`` claims to be as written."""
         active = self.arbiter.banks.high if side is ListCode.HIGH else self.arbiter.banks.low
         return [active[index] for index in range(self.arbiter.entries)]
 
@@ -216,7 +216,7 @@ class VLArbGrantProperties(Properties):
 
 
 class VLArbTurnProperties(VLArbGrantProperties):
-    """Check also a reference model of each list: its current entry and the entry's remaining weight.
+    """Check, in addition, each list's current entry and its remaining weight against a model.
 
     The model is driven by the list, lane and size of each grant, and by the served entry.
     """
@@ -285,7 +285,7 @@ class VLArbTurnProperties(VLArbGrantProperties):
 
 
 class VLArbProperties(VLArbTurnProperties):
-    """Check also the packets for which a lane waits, from the weights of a short list."""
+    """Check, in addition, a bound on the packets for which a lane waits, computed from the weights of a short list."""
 
     statements: ClassVar = {**_STATEMENTS, **_TURNS, **_WAITS}
 

@@ -168,34 +168,44 @@ class LineRateProperties(Properties):
             going = goes_on & (self.is_low if which else ~self.is_low)
             m.d.comb += self.charged[which].eq((self.decides & self.wins[which]) | going)
 
-    def _current(self, m: Module, which: int) -> None:
-        a, claim, account, each = self.arbiter, self.claim, self.walks[which].account, self.arbiter.lists[which]
-        vl, left, looks, recent = self.vl[which], self.left[which], self.looks[which], self.recent[which]
+    def _current(self, m: Module, list_index: int) -> None:
+        a, claim, account, each = (
+            self.arbiter,
+            self.claim,
+            self.walks[list_index].account,
+            self.arbiter.lists[list_index],
+        )
+        vl, left, looks, recent = (
+            self.vl[list_index],
+            self.left[list_index],
+            self.looks[list_index],
+            self.recent[list_index],
+        )
         wins, takes = Signal(name=f"won_{each.name}"), Signal(name=f"taken_{each.name}")
         weight, named = account.weight(account.offered), Signal(4, name=f"named_vl_{each.name}")
         before = Signal(8, name=f"left_before_{each.name}")
         m.d.comb += [
-            self.stays[which].eq(looks & (left != 0)),
-            self.has[which].eq(self.stays[which] | account.can),
-            wins.eq(self.decides & self.wins[which]),
-            takes.eq(wins & ~self.stays[which]),
+            self.stays[list_index].eq(looks & (left != 0)),
+            self.has[list_index].eq(self.stays[list_index] | account.can),
+            wins.eq(self.decides & self.wins[list_index]),
+            takes.eq(wins & ~self.stays[list_index]),
             named.eq(Mux(takes, account.vl(account.offered), vl)),
             before.eq(Mux(takes, weight, left)),
         ]
-        m.d.sync += [vl.eq(named), left.eq(before - (self.charged[which] & (before != 0))), recent.eq(wins)]
+        m.d.sync += [vl.eq(named), left.eq(before - (self.charged[list_index] & (before != 0))), recent.eq(wins)]
         with m.If(wins):
             m.d.sync += looks.eq(a.behind.bit_select(named, 1))
         with m.Elif(~recent):
             m.d.sync += looks.eq(self.able_before.bit_select(named, 1))
         with m.If(self.exchanges):
             m.d.sync += left.eq(0)
-        claim(m, "leaves", each.walk.leaves == (takes | (~self.stays[which] & ~account.can)))
+        claim(m, "leaves", each.walk.leaves == (takes | (~self.stays[list_index] & ~account.can)))
         claim(m, "can-send", each.can == account.can)
         claim(m, "can-send", account.is_offered, when=account.can)
         claim(m, "line-rate-current", each.vl == vl, when=left != 0)
         claim(m, "line-rate-current", (each.lane == (1 << vl)[: a.data_vls]) & (vl < a.data_vls), when=left != 0)
         claim(m, "line-rate-current", left == 0, when=account.reading)
-        claim(m, "prediction", each.stays == self.stays[which])
+        claim(m, "prediction", each.stays == self.stays[list_index])
         claim(m, "prediction", each.looks == looks, when=left != 0)
         self._budget(m, "line-rate-weight", each.weight, left, Value.cast(1))
 

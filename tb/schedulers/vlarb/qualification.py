@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vlane.schedulers.vlarb import VLArbTable
-from vlane.tb.schedulers.traffic import Phase, varied
+from vlane.tb.schedulers.traffic import Phase, varied_phases
 from vlane.tb.schedulers.vlarb.tables import limit_tables, random_tables, weight_tables
 from vlane.units import MAX_PACKET_BLOCKS
 
@@ -60,7 +60,7 @@ def qualification(
         phases += 2 * used_up  # their number is odd, so each table is in the other bank the second time
     count = max(4, min(32, cycles // 12_000))
     each = max(settle * 2, (cycles - sum(phase.cycles for phase in phases)) // (count * 8))
-    phases += varied(range(len(corners), len(corners) + count), each)
+    phases += varied_phases(range(len(corners), len(corners) + count), each)
     drawn = random_tables(count, data_vls=data_vls, entries=entries, seed=seed)
     return Qualification((*corners, *drawn), tuple(phases))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import draw
+from vlane.golden.engine.random_bits import draw_bits
 from vlane.golden.oracle.egress import BEHIND, EgressMachine, scheduler_oracle
 from vlane.golden.schedulers import vlarb_line_rate as line_rate
 from vlane.golden.schedulers.vlarb_rules import applicable_rules
@@ -17,19 +17,19 @@ from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
 from vlane.schedulers.writes import ListSelect, Write
 from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.stimulus import Layout, cut
+from vlane.tb.schedulers.queue_environment import P_IDLE_BITS, QueueEnvironment
 from vlane.tb.schedulers.rows_egress import DRAW, Traffic
 from vlane.tb.schedulers.stimulus_egress import EgressStimulus, watch
-from vlane.tb.schedulers.surroundings import P_IDLE_BITS, Surroundings
 from vlane.tb.schedulers.traffic import Phase
 from vlane.tb.schedulers.vlarb.qualification import qualification
 from vlane.tb.schedulers.vlarb.tables import random_tables
 
 
 @inner
-def _draw(state: line_rate.State, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
+def _draw(state: line_rate.State, machine: EgressMachine, environment: QueueEnvironment, traffic: Traffic) -> None:
     """Draw which lanes have a second packet."""
     saturated = not traffic.wild and traffic.chances[P_IDLE_BITS] == 0
-    machine.seen[BEHIND] = ((1 << surroundings.data_vls) - 1) & (-1 if saturated else draw(surroundings.bits))
+    machine.seen[BEHIND] = ((1 << environment.data_vls) - 1) & (-1 if saturated else draw_bits(environment.bits))
 
 
 DRAW[line_rate.State] = _draw
@@ -99,7 +99,7 @@ def qualified(
     outputs: Layout,
     phases: Sequence[Phase] = (),
 ) -> VLArbTraffic:
-    """Return the stimulus that qualifies an arbiter: it reaches every rule and every corner.
+    """Return the qualification stimulus of an arbiter: all rules and corner cases.
 
     ``phases`` replaces the usual traffic, and the tables by a single one.
     """
@@ -117,13 +117,13 @@ def qualified(
 def saturating(
     parameters: Mapping[str, Any], phases: Sequence[Phase], *, seed: int, inputs: Layout, outputs: Layout
 ) -> VLArbTraffic:
-    """Return the stimulus of a table whose entries all have weight 1 and name the lanes in order, in both lists."""
+    """Return the stimulus of a table in which both lists name the lanes in order, with weight 1."""
     listed = tuple(VLArbEntry(index % parameters["data_vls"], 1) for index in range(parameters["entries"]))
     return planned(parameters, [VLArbTable(listed, listed, 1)], phases, seed=seed, inputs=inputs, outputs=outputs)
 
 
 def drawn_writes(lanes: int, entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output. With enough entries it serves every lane."""
+    """Return the writes of a random table. Every lane has an entry if there are enough entries."""
     half = entries // 2
     low = [(ListSelect.LOW, entry, entry % lanes, source.randrange(1, 40)) for entry in range(entries)]
     high = [(ListSelect.HIGH, entry, source.randrange(lanes), source.randrange(0, 20)) for entry in range(half)]
@@ -141,7 +141,7 @@ def planned(
     inputs: Layout,
     outputs: Layout,
 ) -> VLArbTraffic:
-    """Return the stimulus of a plan, with the rules that its tables can reach."""
+    """Return the stimulus for given tables and phases, with the rules that these tables can reach."""
     traffic = VLArbTraffic(**parameters, tables=tables, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     applicable = _APPLICABLE[parameters.get("form", "exact")]
     traffic.applicable = frozenset(

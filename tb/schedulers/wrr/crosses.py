@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vlane.tb.machinery.native.crosses import Cross, together, without
-from vlane.tb.schedulers.crosses_egress import EVENTS, shared
+from vlane.tb.schedulers.crosses_egress import EVENTS, shared_crosses
 
 __all__ = ["EVENTS", "crosses"]
 
@@ -39,7 +39,7 @@ _FEW = 2
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can reach."""
-    found = (*shared(parameters), *_TURNS, *_RESETS)
+    found = (*shared_crosses(parameters), *_TURNS, *_RESETS)
     if (parameters["requesters"] or parameters["data_vls"]) <= _FEW:
         found = without(found, "turn_passed x skipped", "turn_passed x went_round", "rest_lost x went_round")
     return (*found, *together("lane_changed x write")) if parameters["requesters"] else found

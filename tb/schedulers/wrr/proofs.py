@@ -46,6 +46,7 @@ class WRRProperties(SchedulerProperties):
             self.depth = 5  # five cycles from reset contain two packets of a turn
 
     def state(self) -> Value:
+        """Return the registers that only a decision may change."""
         return Cat(self.scheduler.turn, self.scheduler.count)
 
     def _own(self, m: Module) -> None:
@@ -109,7 +110,7 @@ class WRRProperties(SchedulerProperties):
         is_zero = at(list(s.unreachable), self.watched) == ~at(list(self.weights), self.watched).any()
         self.claim(m, "unreachable", is_zero)
 
-    def _wait(self, m: Module, can: Value, place: Signal) -> None:
+    def _wait(self, m: Module, may_send: Value, place: Signal) -> None:
         """Count the turns that send before the watched requester does."""
         s = self.scheduler
         turns = Signal(range(s.requesters + 1), name="turns_before")
@@ -118,16 +119,16 @@ class WRRProperties(SchedulerProperties):
             with m.If(s.winner[requester]):
                 m.d.comb += new_turn.eq((self.turn != requester) | (self.left == 0))
         waits = Signal(name="waits")
-        m.d.comb += waits.eq(can & ~self.wins)
-        with m.If(~can | (self.served & self.wins)):
+        m.d.comb += waits.eq(may_send & ~self.wins)
+        with m.If(~may_send | (self.served & self.wins)):
             m.d.sync += turns.eq(0)
         with m.Elif(self.served & ((turns == 0) | new_turn)):
             m.d.sync += turns.eq(turns + 1)
         self.claim(m, "wait-turns", turns + place <= s.requesters, when=turns != 0)
         if self.sums:
-            self._sum(m, can)
+            self._sum(m, may_send)
 
-    def _sum(self, m: Module, can: Value) -> None:
+    def _sum(self, m: Module, may_send: Value) -> None:
         """Count the packets sent before the watched requester's, and claim their bound."""
         s = self.scheduler
         bits = (MAX_WRR_WEIGHT * s.requesters).bit_length()
@@ -136,7 +137,7 @@ class WRRProperties(SchedulerProperties):
             others.eq(sum((Mux(self.watched == r, 0, each) for r, each in enumerate(self.weights)), Value.cast(0))),
             ahead.eq(self._packets_ahead()),
         ]
-        with m.If(~can | self.writes | (self.served & self.wins)):
+        with m.If(~may_send | self.writes | (self.served & self.wins)):
             m.d.sync += passed.eq(0)
         with m.Elif(self.served):
             m.d.sync += passed.eq(passed + 1)
@@ -158,7 +159,10 @@ class WRRProperties(SchedulerProperties):
 
 
 class SummedWRRProperties(WRRProperties):
-    """Check also the wait in packets, for few requesters: solvers cannot handle sums of many weights."""
+    """Check, in addition, the wait in packets.
+
+    Only for few requesters, because solvers cannot handle sums of many weights.
+    """
 
     statements: ClassVar = {
         **WRRProperties.statements,

@@ -18,22 +18,22 @@ from vlane.tb.switches.link_ends import delivers
 
 
 class InfiniBand:
-    """InfiniBand kind of the delivery bench: headers with a VL, and SL2VL = SL modulo lanes."""
+    """InfiniBand switch under the delivery test: packets carry a VL, and the VL of an SL is SL modulo lanes."""
 
     def __init__(self) -> None:
         parameters = IBSwitchParameters(**setting()["parameters"])
         self.vls_apart, self.blocks = parameters.switch_form.vls_apart, parameters.inner_flits
 
-    def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
-        """Return a header with a random SL."""
-        return to._replace(vl=lane, sl=source.randrange(16))
+    def header(self, destination_header: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
+        """Return the header with a random SL and with the VL on which the sender transmits."""
+        return destination_header._replace(vl=lane, sl=source.randrange(16))
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
-        """Return the header with the outgoing VL, and the VL."""
+        """Return the header with the VL that the switch must write, and this VL."""
         return header._replace(vl=header.sl % lanes), header.sl % lanes
 
     def map_writes(self, ports: int, lanes: int) -> list[dict[str, int]]:
-        """Return the SL2VL writes, one row for every output."""
+        """Return the writes that program SL2VL = SL modulo lanes, one per output."""
         row = sum((sl % lanes) << 4 * sl for sl in range(16))
         return [
             {"sl2vl__enable": 1, "sl2vl__every_input": 1, "sl2vl__output": port, "sl2vl__row": row}
@@ -43,13 +43,13 @@ class InfiniBand:
 
 @cocotb.test()
 async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
-    """Drive the qualification and compare every output in every cycle."""
+    """Drive the qualification traffic and compare every output with golden in every cycle."""
     await qualified_agree(dut, qualified)
 
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Drive hand-written packets, drops, credits and contention. The contents of memories do not matter here."""
+    """Drive hand-written packets, drops, credits and contention, and compare with hand-written outputs."""
     kind = InfiniBand()
     steps = PER_VL_STEPS if kind.vls_apart else FASTER_STEPS if kind.blocks > 1 else STEPS
     assert await follow(dut, steps) == len(steps)
@@ -57,5 +57,5 @@ async def follows_the_directed_cycles(dut: Any) -> None:
 
 @cocotb.test()
 async def delivers_every_packet_once_unchanged_and_in_order(dut: Any) -> None:
-    """Check delivery with senders that count credits, receivers that delay returns, and tables of the bench."""
+    """Check delivery between senders that obey credits and receivers that return credits late."""
     await delivers(dut, InfiniBand())

@@ -18,7 +18,7 @@ _PAIR = 2
 """Blocks freed in a cycle when flits cross two at a time."""
 
 
-def _pairs(ports: int, name: str) -> Event:
+def _two_blocks_returned(ports: int, name: str) -> Event:
     """Return the event that two blocks are returned at once at a port."""
     blocks = [f"{name}__{port}__blocks" for port in range(ports)]
     return lambda cycles: np.logical_or.reduce([cycles.bits(each) == _PAIR for each in blocks])
@@ -29,8 +29,8 @@ def events(parameters: Mapping[str, Any]) -> dict[str, Event]:
     ports = parameters["ports"]
     return {
         **switch_events(parameters),
-        "two blocks returned": _pairs(ports, "returned"),
-        "two blocks received": _pairs(ports, "heard"),
+        "two blocks returned": _two_blocks_returned(ports, "returned"),
+        "two blocks received": _two_blocks_returned(ports, "heard"),
         "SL2VL written": lambda cycles: cycles.on("sl2vl__enable"),
         "SL2VL written for every input": lambda cycles: cycles.on("sl2vl__enable") & cycles.on("sl2vl__every_input"),
     }
@@ -42,9 +42,9 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     return (
         *drops(parameters),
         *shared(),
-        *_gaps(),
-        *_starving(shape),
-        *_faster(shape),
+        *_gap_crosses(),
+        *_starvation_crosses(shape),
+        *_fast_crossbar_crosses(shape),
         *together(
             "SL2VL written x granted",
             "SL2VL written x started",
@@ -54,13 +54,13 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     )
 
 
-def _gaps() -> tuple[Cross, ...]:
+def _gap_crosses() -> tuple[Cross, ...]:
     """Return the crosses of packets that arrive with gaps. Without gaps the rule does not apply."""
     beside = ("granted", "one_flit", "started", "credit returned", "table_written", "anything", *CAUSES)
     return together(*(f"gap x {each}" for each in beside))
 
 
-def _starving(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
+def _starvation_crosses(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
     """Return the crosses of credit starvation."""
     if not parameters.starving:
         return ()
@@ -68,7 +68,7 @@ def _starving(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
     return together(*(f"withheld x {each}" for each in beside))
 
 
-def _faster(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
+def _fast_crossbar_crosses(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
     """Return the crosses of a crossbar faster than the links, with rules that other switches lack."""
     found = together(*(f"{phase} x two_crossed" for phase in PHASES if phase != "one flit"))
     found += together(*(f"{phase} x half_the_time" for phase in PHASES if phase not in ("light", "one flit")))

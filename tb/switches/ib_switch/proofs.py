@@ -21,8 +21,15 @@ from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.write_port import WritePort
 from vlane.schedulers.registry import DEFAULT, IB_ARBITER
-from vlane.tb.credits.proofs_room import PART, PERIOD, STEP, LimitsProperties, RoomProperties, TellsProperties
-from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.credits.proofs_room import (
+    PART,
+    PERIOD,
+    STEP,
+    CreditCounterProperties,
+    FCPSenderProperties,
+    LimitCounterProperties,
+)
+from vlane.tb.machinery.proofs.inside import inner_signal
 from vlane.tb.machinery.proofs.properties import Instance
 from vlane.tb.schedulers.proofs_round_robin import RoundRobinProperties
 from vlane.tb.switches.ib_switch.proofs_allocator import AllocatorProperties
@@ -60,8 +67,8 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
         "output, and each output has its own bit of Victim_Mask.",
     }
 
-    def _mapped_away(self, number: int) -> Value:
-        dropped: Value = self.switch.map.drop[number]
+    def _mapped_away(self, port_number: int) -> Value:
+        dropped: Value = self.switch.map.drop[port_number]
         return dropped
 
     def _own(self, m: Module) -> None:
@@ -93,15 +100,15 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
                 ]
             self.claim(m, "measured", Cat(sees).all())
 
-    def _settings(self, m: Module, number: int, program: Any) -> None:
+    def _settings(self, m: Module, port_number: int, program: Any) -> None:
         """Claim how a write of the switch's settings reaches an output's marker."""
         port = self.switch.congestion
         others = Value.cast(port.select) != int(CCMarkerSelect.PORT)
-        self.claim(m, "settings", program.enable == (port.enable & (others | (port.port == number))))
+        self.claim(m, "settings", program.enable == (port.enable & (others | (port.port == port_number))))
         named = [name for name in program.signature.members if name not in ("enable", "victim_mask")]
         told = [Value.cast(getattr(program, name)) for name in named]
         written = [Value.cast(getattr(port, name)) for name in named]
-        mask = program.victim_mask == port.victim_mask.bit_select(number, 1)
+        mask = program.victim_mask == port.victim_mask.bit_select(port_number, 1)
         self.claim(m, "settings", (Cat(told) == Cat(written)) & mask, when=program.enable)
 
 
@@ -143,17 +150,17 @@ class PerVLSwitchProperties(_SL2VLSwitchProperties):
                 m, "sizes", Value.cast(int([part.maximum, part.mtu_flits, part.vls] == [p.minimum, p.largest, 1]))
             )
 
-    def _heads(self, m: Module, number: int) -> None:
+    def _heads(self, m: Module, port_number: int) -> None:
         s, a = self.switch, self.switch.allocator
-        port, vls = s.inputs[number], s.geometry.vls
+        port, vls = s.inputs[port_number], s.geometry.vls
         sees = [
-            a.valid[number] == port.valid,
-            a.drop[number] == port.drop,
-            a.input_free[number] == port.free,
-            port.granted == a.granted[number],
+            a.valid[port_number] == port.valid,
+            a.drop[port_number] == port.drop,
+            a.input_free[port_number] == port.free,
+            port.granted == a.granted[port_number],
         ]
         for lane in range(vls):
-            pair = number * vls + lane
+            pair = port_number * vls + lane
             sees += [a.output[pair] == port.outputs[lane], a.outgoing_vl[pair] == port.outgoing_vls[lane]]
             if a.queues:
                 sees.append(a.sizes[pair] == port.blocks[lane])
@@ -174,7 +181,7 @@ class PerVLSwitchProperties(_SL2VLSwitchProperties):
             took, source = Signal(name=f"took_{pair}"), Signal.like(a.source[pair], name=f"took_from_{pair}")
             with m.If(a.takes[pair]):
                 m.d.sync += [took.eq(1), source.eq(a.source[pair])]
-            claim(m, "crossing", inside(self.fragment, f"source_{pair}") == source, when=took)
+            claim(m, "crossing", inner_signal(self.fragment, f"source_{pair}") == source, when=took)
             for number, crossing in enumerate(crossings):
                 same = Cat(output.crossing[lane].valid, output.crossing[lane].flit) == Cat(
                     crossing.valid, crossing.flit
@@ -205,21 +212,25 @@ INSTANCES = (
     ),
     Instance(
         "room",
-        RoomProperties,
+        CreditCounterProperties,
         {"vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "returned": 1, "behind": True},
         part=Room,
     ),
     Instance(
         "room-faster",
-        RoomProperties,
+        CreditCounterProperties,
         {"vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, "returned": 2, "behind": True},
         part=Room,
     ),
-    Instance("limits", LimitsProperties, {"vls": 2, "blocks": PART, "largest": 2, "behind": True}, part=FCPLimits),
-    Instance("tells", TellsProperties, {"vls": 3, "blocks": PART, "step": STEP, "period": PERIOD}, part=FCPRoundRobin),
+    Instance(
+        "limits", LimitCounterProperties, {"vls": 2, "blocks": PART, "largest": 2, "behind": True}, part=FCPLimits
+    ),
+    Instance(
+        "tells", FCPSenderProperties, {"vls": 3, "blocks": PART, "step": STEP, "period": PERIOD}, part=FCPRoundRobin
+    ),
     Instance(
         "tells-faster",
-        TellsProperties,
+        FCPSenderProperties,
         {"vls": 2, "blocks": PART, "step": STEP, "period": PERIOD, "returned": 2},
         part=FCPRoundRobin,
     ),

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Fragment, Module, Mux, Signal, Value
 
-from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.machinery.proofs.inside import inner_signal
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import Turns, at_most_one
 from vlane.tb.tables.proofs_tables import at, constant
 
 
 class AllocatorProperties(Properties):
-    """Check the two stages against a reference model of every round robin (IBS-2 to IBS-4), for all inputs.
+    """Check both allocation stages of all inputs against a model of every round-robin arbiter (IBS-2 to IBS-4).
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class AllocatorProperties(Properties):
             turns = Turns(m, f"output_{output}", asks)
             m.d.comb += source.eq(a.source[output])
             turns.serve(source)
-            claim(m, "turns-move", turns.is_behind(inside(self.fragment, "behind", f"inputs_{output}")))
+            claim(m, "turns-move", turns.is_behind(inner_signal(self.fragment, "behind", f"inputs_{output}")))
             claim(m, "output-turn", source == turns.expected, when=Cat(asks).any())
             claim(m, "output-turn", ~source.any(), when=~Cat(asks).any())
             claim(m, "one-at-a-time", at_most_one(source), when=source.any())
@@ -93,7 +93,7 @@ class AllocatorProperties(Properties):
         served = Signal(a.vls, name=f"served_{port}")
         m.d.comb += served.eq(Mux(a.granted[port], a.lane[port], 0))
         turns.serve(served)
-        self.claim(m, "turns-move", turns.is_behind(inside(self.fragment, "behind", f"lanes_{port}")))
+        self.claim(m, "turns-move", turns.is_behind(inner_signal(self.fragment, "behind", f"lanes_{port}")))
         self.claim(m, "lane-turn", a.lane[port] == turns.expected, when=Cat(able).any())
         self.claim(m, "lane-turn", ~a.lane[port].any(), when=~Cat(able).any())
         with m.If(self.port == port):

@@ -7,16 +7,14 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Fragment, Module, Signal, Value
 
-from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.machinery.proofs.inside import inner_signal
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import at_most_one
 from vlane.tb.tables.proofs_tables import at, constant
 
 
 class BidAllocatorProperties(Properties):
-    """Check the decisions against a reference model of the ports and of two inputs' order, for all bids.
-
-    Bids name at most one output, have 1 to ``largest`` blocks, and follow only a bid of the cycle before.
+    """Check the grants against a model of the ports' busy times and of the service order of two inputs.
 
     Parameters
     ----------
@@ -72,11 +70,11 @@ class BidAllocatorProperties(Properties):
             self._output(m, output, asks)
         return m
 
-    def _output(self, m: Module, output: int, asks: list[Value]) -> None:
+    def _output(self, m: Module, output: int, requests: list[Value]) -> None:
         """Claim what an output grants, against a count of the cycles for which it is busy."""
         a, claim, ports = self.allocator, self.claim, range(self.allocator.ports)
         source = a.source[output]
-        wants = [asks[port] & a.to[port][output] for port in ports]
+        wants = [requests[port] & a.to[port][output] for port in ports]
         left = Signal(range(a.largest + 1), name=f"busy_{output}")
         size = Signal.like(left, name=f"size_{output}")
         for port in ports:
@@ -98,12 +96,12 @@ class BidAllocatorProperties(Properties):
             m.d.sync += later.eq(0)
         for other in ports:
             for one in range(other):
-                earlier = inside(self.fragment, f"earlier_{one}_{other}", f"inputs_{output}")
+                earlier = inner_signal(self.fragment, f"earlier_{one}_{other}", f"inputs_{output}")
                 claim(m, "least-recent", earlier, when=later & (self.early == one) & (self.late == other))
                 claim(m, "least-recent", ~earlier, when=later & (self.early == other) & (self.late == one))
         for one, other, third in combinations(ports, 3):
             pairs = ((one, other), (other, third), (one, third))
-            ab, bc, ac = (inside(self.fragment, f"earlier_{a}_{b}", f"inputs_{output}") for a, b in pairs)
+            ab, bc, ac = (inner_signal(self.fragment, f"earlier_{a}_{b}", f"inputs_{output}") for a, b in pairs)
             claim(m, "ranks", ~((ab & bc & ~ac) | (~ab & ~bc & ac)))
         both = at(wants, self.early) & at(wants, self.late) & later
         claim(m, "least-recent", ~at(source, self.late), when=both & (self.output == output))

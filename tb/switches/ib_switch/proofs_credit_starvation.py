@@ -9,7 +9,7 @@ from amaranth.hdl import Assume, Cat, Fragment, Module, Mux, Signal, Value
 from vlane.credits.credit_starvation import StarvationSelect, starvation_limit
 from vlane.hdl.congestion.starvation_settings import StarvationSettings
 from vlane.hdl.switches.credit_starvation import CreditStarvation
-from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.machinery.proofs.inside import inner_signal
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.tables.proofs_tables import constant
 
@@ -18,7 +18,7 @@ LONGEST_GAP = 2
 
 
 class StarvationProperties(Properties):
-    """Check the withheld credits of one arbitrary lane, whatever is freed, waits and is written.
+    """Check the credits withheld from one arbitrary lane, for arbitrary frees, queue lengths and settings.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class StarvationProperties(Properties):
 
 
 class StarvationSettingsProperties(Properties):
-    """Check the settings in force against the values written last.
+    """Check that the settings in force equal the values written last.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ class StarvationSettingsProperties(Properties):
             ]
         # Settings not in force now have no output, but may be in force later.
         for kept, whose in ((switch, "switch"), (port, "port")):
-            registers = [inside(fragment, f"{whose}_{name}") for name in ("threshold", "gap")]
+            registers = [inner_signal(fragment, f"{whose}_{name}") for name in ("threshold", "gap")]
             self.claim(m, "starvation-settings", Cat(registers) == Cat(kept))
-        self.claim(m, "starvation-settings", inside(fragment, "port_rules") == rules)
+        self.claim(m, "starvation-settings", inner_signal(fragment, "port_rules") == rules)
         self.claim(m, "starvation-settings", s.masked == mask)
         for kept, value in zip(zip(switch, port, strict=True), (s.threshold, s.gap), strict=True):
             self.claim(m, "starvation-settings", value == kept[0], when=~rules)

@@ -17,7 +17,7 @@ _SHOWN = 3
 
 
 class InputMeasureProperties(Properties):
-    """Check the measure of one arbitrary lane of one arbitrary output, for any waiting packets and destinations.
+    """Check the reported number of waiting blocks for one arbitrary (output, lane), for arbitrary traffic.
 
     Parameters
     ----------
@@ -92,7 +92,9 @@ class WaitingProperties(SwitchInputProperties):
 
 
 class LaneWaitingProperties(LaneInputProperties):
-    """Check the same of an input with a crossbar port per lane, under the assumptions of ``LaneInputProperties``.
+    """Check the count of waiting blocks of an input with a crossbar port per lane.
+
+    The assumptions are those of ``LaneInputProperties``.
 
     Parameters
     ----------

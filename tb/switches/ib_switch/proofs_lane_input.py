@@ -24,7 +24,7 @@ VL; SL and reserved; DLID; PktLen; source LID. The others, which no part of an i
 
 
 def lane_input(*, largest: int, waiting: bool = False) -> LaneInput:
-    """Return an input side with a small buffer."""
+    """Return an input side with a crossbar port per lane and a buffer small enough for a proof."""
     geometry = BufferGeometry(VLS, VLS * PART, PART, PART, largest)
     return LaneInput(ports=4, geometry=geometry, data_bits=64, vl_bits=4, counts_waiting=waiting)
 

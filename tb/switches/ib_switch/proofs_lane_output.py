@@ -21,7 +21,7 @@ DEPTH = 7
 
 
 def lane_output(*, fcp: bool) -> LaneOutput:
-    """Return an output side without a scheduler: the scheduler's decisions are inputs of the proof."""
+    """Return an output side whose scheduler is cut out, so that its decisions are free inputs of the proof."""
     return LaneOutput(
         AnyScheduler(VLS),
         geometry=BufferGeometry(VLS, VLS * PART, PART, PART, LARGEST),

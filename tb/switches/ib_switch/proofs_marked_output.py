@@ -17,7 +17,7 @@ _DATA_BITS = 1
 
 
 class AnyMarker(wiring.Component):
-    """Marker that may return any flit."""
+    """Stand-in for the marker that returns an arbitrary flit."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -40,12 +40,14 @@ class AnyMarker(wiring.Component):
 
 
 def marked_output(*, flits: int, measured: bool) -> SwitchOutput:
-    """Return an output side without a marker: the flit that the marker returns is an input of the proof."""
+    """Return an output side whose marker is cut out, so that the returned flit is a free input of the proof."""
     return switch_output(flits=flits, write_ports=1, fcp=False, marker=AnyMarker(), measured=measured)
 
 
 class MarkedOutputProperties(SwitchOutputProperties):
-    """Check an output with a marker against a model of its buffer (assumptions of ``SwitchOutputProperties``).
+    """Check the marker's inputs and the use of its flit.
+
+    The model and the assumptions are those of ``SwitchOutputProperties``.
 
     Parameters
     ----------

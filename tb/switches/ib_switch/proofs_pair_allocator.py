@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Fragment, Module, Mux, Signal, Value
 
-from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.machinery.proofs.inside import inner_signal
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import Turns
 from vlane.tb.tables.proofs_tables import at, constant
@@ -85,47 +85,47 @@ class PairAllocatorProperties(Properties):
         a = self.allocator
         return self._of(a.valid, pair) & self._of(a.drop, pair) & self._of(a.input_free, pair)
 
-    def _asks(self, pair: int, to: int) -> Value:
+    def _asks(self, pair: int, output_pair: int) -> Value:
         """Return whether a packet that goes to an output pair is present."""
         a = self.allocator
-        output, vl = divmod(to, a.vls)
+        output, vl = divmod(output_pair, a.vls)
         there = self._of(a.valid, pair) & ~self._of(a.drop, pair)
         return there & (a.output[pair] == output) & (a.outgoing_vl[pair] == vl)
 
-    def _can(self, pair: int, to: int) -> Value:
+    def _can(self, pair: int, output_pair: int) -> Value:
         """Return whether an output pair may accept the packet."""
         a = self.allocator
         size = a.sizes[pair] if a.queues else a.largest
-        free = self._of(a.input_free, pair) & self._of(a.output_free, to)
-        can = Signal(name=f"can_{pair}_{to}")
-        self.m.d.comb += can.eq(self._asks(pair, to) & free & (size <= a.left[to]))
+        free = self._of(a.input_free, pair) & self._of(a.output_free, output_pair)
+        can = Signal(name=f"can_{pair}_{output_pair}")
+        self.m.d.comb += can.eq(self._asks(pair, output_pair) & free & (size <= a.left[output_pair]))
         return can
 
-    def _turns(self, m: Module, fragment: Any, takes: list[list[Value]], can: list[list[Value]]) -> None:
+    def _turns(self, m: Module, fragment: Any, accepted: list[list[Value]], may_accept: list[list[Value]]) -> None:
         """Claim that each output pair serves round robin."""
         a = self.allocator
         for to in self.pairs:
-            turns = Turns(m, f"to_{to}", can[to])
-            served = Cat(takes[to])
+            turns = Turns(m, f"to_{to}", may_accept[to])
+            served = Cat(accepted[to])
             turns.serve(served)
-            last = inside(fragment, f"last_{a.place_of(to)}", "order")
+            last = inner_signal(fragment, f"last_{a.place_of(to)}", "order")
             self.claim(m, "pair-turn-moves", turns.is_at(last))
             self.claim(m, "pair-turn", served == turns.expected)
-            self.claim(m, "pair-turn", served == turns.expected, when=Cat(can[to]).any())
-            passed, bounded = turns.wait(self.watched, at(can[to], self.watched), served)
+            self.claim(m, "pair-turn", served == turns.expected, when=Cat(may_accept[to]).any())
+            passed, bounded = turns.wait(self.watched, at(may_accept[to], self.watched), served)
             self.claim(m, "pair-turn-wait", bounded, when=passed != 0)
 
-    def _queues(self, m: Module, fragment: Any, takes: list[list[Value]], can: list[list[Value]]) -> None:
+    def _queues(self, m: Module, fragment: Any, accepted: list[list[Value]], may_accept: list[list[Value]]) -> None:
         """Claim that each output pair serves its queue, from a model of the number of requests ahead of each."""
         a, claim, count = self.allocator, self.claim, len(self.pairs)
         there = [self._of(a.valid, pair) & ~self._of(a.drop, pair) for pair in self.pairs]
-        served = [Cat(takes[to][pair] for to in self.pairs).any() for pair in self.pairs]
+        served = [Cat(accepted[to][pair] for to in self.pairs).any() for pair in self.pairs]
         joined = [Signal(name=f"joined_{pair}") for pair in self.pairs]
         kept = [Signal(range(count + 1), name=f"kept_{pair}") for pair in self.pairs]
         ahead = [Signal(range(count + 1), name=f"ahead_{pair}") for pair in self.pairs]
         were = Signal(range(count + 1))
         m.d.comb += were.eq(sum(joined))
-        claim(m, "joins", inside(fragment, "joined", "order") == Cat(joined))
+        claim(m, "joins", inner_signal(fragment, "joined", "order") == Cat(joined))
         for pair in self.pairs:
             new = sum((there[other] & ~joined[other] for other in range(pair)), start=Value.cast(0))
             gone = sum(served[other] & (ahead[other] < ahead[pair]) for other in self.pairs if other != pair)
@@ -141,17 +141,19 @@ class PairAllocatorProperties(Properties):
                 claim(m, "queue-order", a.order.before[other][pair] == (ahead[pair] < ahead[other]), when=now)
         for to in self.pairs:
             for pair in self.pairs:
-                earlier = [can[to][other] & (ahead[other] < ahead[pair]) for other in self.pairs if other != pair]
-                first = can[to][pair] & ~Cat(earlier).any()
-                claim(m, "queue-first", takes[to][pair] == first)
-                claim(m, "queue-first", takes[to][pair], when=first)
-                other_is_served = a.takes[to] & (a.source[to] != pair) & can[to][pair]
+                earlier = [
+                    may_accept[to][other] & (ahead[other] < ahead[pair]) for other in self.pairs if other != pair
+                ]
+                first = may_accept[to][pair] & ~Cat(earlier).any()
+                claim(m, "queue-first", accepted[to][pair] == first)
+                claim(m, "queue-first", accepted[to][pair], when=first)
+                other_is_served = a.takes[to] & (a.source[to] != pair) & may_accept[to][pair]
                 before = at(ahead, a.source[to]) < ahead[pair]
                 claim(m, "queue-wait", before & self._asks_at(to), when=other_is_served & (self.watched == pair))
 
-    def _asks_at(self, to: int) -> Value:
+    def _asks_at(self, output_pair: int) -> Value:
         """Return whether the packet that an output pair accepts requests it."""
-        return at([self._asks(pair, to) for pair in self.pairs], self.allocator.source[to])
+        return at([self._asks(pair, output_pair) for pair in self.pairs], self.allocator.source[output_pair])
 
     def _assume_it_stays(self, m: Module, pair: int, joined: Signal) -> None:
         """Assume that a queued request does not change until served."""

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.engine.rule import Rule
 from vlane.golden.switches.fast_switch import FastSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches
-from vlane.golden.switches.inputs import DROPPED, crosses_until
+from vlane.golden.switches.inputs import DROPPED, last_crossing_cycle
 from vlane.golden.switches.packets import NOBODY, Packet
 from vlane.switches.ib_switch import IBSwitchParameters
 from vlane.tables.sl2vl import SL_COUNT
 from vlane.tb.machinery.native.packing import put
-from vlane.tb.switches.flits import on_lane
-from vlane.tb.switches.surroundings_switch import CLOCK, W_ONE, W_THREE, W_TWO, SwitchSurroundings
-from vlane.tb.switches.surroundings_switch import RULES as SHARED_RULES
+from vlane.tb.switches.flits import header_with_vl
+from vlane.tb.switches.switch_environment import CLOCK, W_ONE, W_THREE, W_TWO, SwitchEnvironment
+from vlane.tb.switches.switch_environment import RULES as SHARED_RULES
 
 _NUMBERS = 16
 _PASSES = 0x0F0F_0000_F800_FFFF
@@ -55,8 +55,8 @@ _DROP_DELAY = 2
 """Cycles by which the fast form reports drops later (IBF-8)."""
 
 
-def rules_shown(parameters: IBSwitchParameters) -> set[str]:
-    """Return the names of the rules reachable in an instance but not in every switch."""
+def reachable_rules(parameters: IBSwitchParameters) -> set[str]:
+    """Return the names of the rules that this instance can reach: shared ones and those of its speed and form."""
     largest = parameters.largest if parameters.speed > 1 else 0
     late = LATE if parameters.switch_form.late else ()
     pairs = {rule.name for rule, blocks in PAIRS.items() if blocks <= largest}
@@ -65,135 +65,144 @@ def rules_shown(parameters: IBSwitchParameters) -> set[str]:
 
 @inner
 def lane_numbers(switches: Any) -> int:
-    """Return how many lanes a link can name."""
+    """Return the number of VLs that a header can encode, 16."""
     return _NUMBERS
 
 
 @inner
-def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet with a random SL. The stamp is the VL."""
-    return _PASSES, below(bits, SL_COUNT), 0, lane
+def draw_packet(switches: Any, lane: int, rng: NDArray[np.uint64]) -> tuple[int, int, int, int]:
+    """Draw a packet with a random SL and return (constant header bits, SL, next opcode bits, VL)."""
+    return _PASSES, draw_below(rng, SL_COUNT), 0, lane
 
 
 @inner
-def stamp_of(switches: Any, field: Packet, lane: int) -> int:
-    """Return the stamp: the VL."""
+def outgoing_vl(switches: Any, field: Packet, lane: int) -> int:
+    """Return the VL that the switch writes into the header."""
     return lane
 
 
 @inner
-def stamped(switches: Any, header: int, stamp: int) -> Any:
-    """Return a header with its VL."""
-    return on_lane(header, stamp)
+def with_vl(switches: Any, header: int, stamp: int) -> Any:
+    """Return the header with its VL set to ``stamp``."""
+    return header_with_vl(header, stamp)
 
 
 @inner
-def count_kinds(switches: Any, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
-    """Do nothing: InfiniBand has no rules about kinds of grants."""
-
-
-@inner
-def count_pairs(
-    switches: FasterIBSwitches, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]
+def count_no_grant_rules(
+    switches: Any, environment: SwitchEnvironment, count: int, rule_counts: NDArray[np.int64]
 ) -> None:
-    """Count the grants of packets whose flits cross two per cycle. A dropped packet counts only as discarded."""
-    cycle = surroundings.regs[CLOCK]
+    """Do nothing: this form has no rules about grants."""
+
+
+@inner
+def count_two_flit_grants(
+    switches: FasterIBSwitches, environment: SwitchEnvironment, count: int, rule_counts: NDArray[np.int64]
+) -> None:
+    """Count rules of a double-speed crossbar for each grant of a packet of several flits.
+
+    A dropped packet counts only for the rule of discarded flits.
+    """
+    cycle = environment.regs[CLOCK]
     for index in range(count):
-        field = surroundings.packets.pool[surroundings.grants[index].packet]
+        field = environment.packets.pool[environment.grants[index].packet]
         flits, ahead = int(field.flits), cycle - field.arrived
         if flits == 1:
             continue
         if field.output == DROPPED:
-            rules[DISCARDED] += 1
+            rule_counts[DISCARDED] += 1
             continue
-        until = crosses_until(cycle, flits, ahead, switches.speed)
-        rules[TWO] += 1
-        rules[ALONE] += flits & 1
-        rules[HALF] += flits > 2 and ahead >= flits
-        rules[AS_THEY_COME] += until > cycle + (flits + 1) // 2
+        until = last_crossing_cycle(cycle, flits, ahead, switches.speed)
+        rule_counts[TWO] += 1
+        rule_counts[ALONE] += flits & 1
+        rule_counts[HALF] += flits > 2 and ahead >= flits
+        rule_counts[AS_THEY_COME] += until > cycle + (flits + 1) // 2
 
 
 @inner
-def count_late(switches: FastSwitches, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
-    """Count refused bids, packets that overtook, and closed output buffers."""
-    packets, lanes = surroundings.packets, surroundings.up.taken.shape[1]
-    for port in range(len(surroundings.tx)):
+def count_bid_rules(
+    switches: FastSwitches, environment: SwitchEnvironment, count: int, rule_counts: NDArray[np.int64]
+) -> None:
+    """Count refused bids, packets granted before an older one of their VL, and closed output buffers."""
+    packets, lanes = environment.packets, environment.up.taken.shape[1]
+    for port in range(len(environment.tx)):
         refused = switches.bid[port].refused
-        rules[REFUSED] += refused == 1
-        rules[WITH_FIRST] += refused > 1
-        rules[CLOSED] += switches.open[surroundings.regs[CLOCK] % len(switches.open), port] != (1 << lanes) - 1
+        rule_counts[REFUSED] += refused == 1
+        rule_counts[WITH_FIRST] += refused > 1
+        rule_counts[CLOSED] += switches.open[environment.regs[CLOCK] % len(switches.open), port] != (1 << lanes) - 1
     for index in range(count):
-        grant = surroundings.grants[index]
+        grant = environment.grants[index]
         first = int(switches.inputs.queues.queue[grant.port, grant.lane].head)
         if first != NOBODY:
-            rules[OVERTOOK] += packets.pool[first].arrived < packets.pool[grant.packet].arrived
+            rule_counts[OVERTOOK] += packets.pool[first].arrived < packets.pool[grant.packet].arrived
 
 
 @inner
 def fast_drop_delay(switches: Any) -> int:
-    """Return by how many cycles the fast form reports a drop later (IBF-8)."""
+    """Return by how many cycles the fast form reports a drop later than the exact form (IBF-8)."""
     return _DROP_DELAY
 
 
 @inner
-def note_full(switches: Any, surroundings: SwitchSurroundings, cycle: int) -> None:
-    """Note which lanes of the inputs hold their maximum, after the returns of a cycle (IBF-9)."""
-    buffers = surroundings.input_buffers
-    for port in range(len(surroundings.tx)):
+def note_full(switches: Any, environment: SwitchEnvironment, cycle: int) -> None:
+    """Record which lanes of each input buffer are at their maximum, after the returns of a cycle (IBF-9)."""
+    buffers = environment.input_buffers
+    for port in range(len(environment.tx)):
         found = 0
-        for lane in range(surroundings.up.taken.shape[1]):
+        for lane in range(environment.up.taken.shape[1]):
             if buffers.taken[port, lane].blocks >= buffers.bounds[0, lane].maximum:
                 found |= 1 << lane
-        surroundings.full[port, cycle % _FULL_AGES] = found
+        environment.full[port, cycle % _FULL_AGES] = found
 
 
 @inner
-def was_not_full(
-    switches: Any, surroundings: SwitchSurroundings, port: int, lane: int, blocks: int, cycle: int
-) -> bool:
-    """Return whether an input accepts a packet: its lane was not full two cycles before (IBF-9)."""
-    return bool((surroundings.full[port, (cycle - 2) % _FULL_AGES] >> lane) & 1 == 0)
+def was_not_full(switches: Any, environment: SwitchEnvironment, port: int, lane: int, blocks: int, cycle: int) -> bool:
+    """Return whether an input accepts a packet, that is, its lane was not full two cycles ago (IBF-9)."""
+    return bool((environment.full[port, (cycle - 2) % _FULL_AGES] >> lane) & 1 == 0)
 
 
 @inner
-def draw_map(switches: Any, surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
-    """Draw a row of SL2VL, occasionally for an absent port or with an absent lane."""
-    ports, write = len(surroundings.tx), surroundings.written[slot]
-    beyond = 64 if below(bits, 16) == 0 else ports
-    write[W_ONE], write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond), below(bits, 8) == 0
+def draw_map(switches: Any, environment: SwitchEnvironment, slot: int, rng: NDArray[np.uint64]) -> None:
+    """Draw a write of an SL2VL row, occasionally for an absent port or with an absent VL."""
+    ports, write = len(environment.tx), environment.written[slot]
+    beyond = 64 if draw_below(rng, 16) == 0 else ports
+    write[W_ONE], write[W_TWO], write[W_THREE] = (
+        draw_below(rng, beyond),
+        draw_below(rng, beyond),
+        draw_below(rng, 8) == 0,
+    )
     row = np.uint64(0)
     for sl in range(SL_COUNT):
-        lane = below(bits, _NUMBERS if below(bits, 16) == 0 else surroundings.up.taken.shape[1])
+        lane = draw_below(rng, _NUMBERS if draw_below(rng, 16) == 0 else environment.up.taken.shape[1])
         row |= np.uint64(lane) << np.uint64(4 * sl)
-    surroundings.rows[slot] = row
+    environment.rows[slot] = row
 
 
 @inner
-def apply_map(switches: Any, surroundings: SwitchSurroundings, slot: int) -> None:
-    """Apply a write to golden's SL2VL, for one input or for all."""
-    write, ports = surroundings.written[slot], len(surroundings.tx)
+def apply_map(switches: Any, environment: SwitchEnvironment, slot: int) -> None:
+    """Apply a stored SL2VL write to golden's table, for one input or for all."""
+    write, ports = environment.written[slot], len(environment.tx)
     for port in range(ports):
         if write[W_TWO] < ports and (write[W_THREE] != 0 or port == write[W_ONE]):
             for sl in range(SL_COUNT):
-                lane = int(surroundings.rows[slot] >> np.uint64(4 * sl)) & 15
+                lane = int(environment.rows[slot] >> np.uint64(4 * sl)) & 15
                 switches.tables.vl[switches.tables.row[0, port], write[W_TWO], sl] = lane
 
 
 @inner
-def show_map(
+def write_sl2vl_inputs(
     switches: Any,
-    surroundings: SwitchSurroundings,
+    environment: SwitchEnvironment,
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
     ins: NDArray[np.int64],
-    first: int,
+    first_port: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write a row of SL2VL to the program port."""
-    write = surroundings.written[slot]
-    put(rows, row, ins, first, is_enabled)
-    put(rows, row, ins, first + 1, write[W_THREE])
-    put(rows, row, ins, first + 2, write[W_ONE])
-    put(rows, row, ins, first + 3, write[W_TWO])
-    put(rows, row, ins, first + 4, surroundings.rows[slot])
+    """Drive the SL2VL program port with the stored write."""
+    write = environment.written[slot]
+    put(rows, row, ins, first_port, is_enabled)
+    put(rows, row, ins, first_port + 1, write[W_THREE])
+    put(rows, row, ins, first_port + 2, write[W_ONE])
+    put(rows, row, ins, first_port + 3, write[W_TWO])
+    put(rows, row, ins, first_port + 4, environment.rows[slot])

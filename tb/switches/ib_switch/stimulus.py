@@ -12,22 +12,22 @@ from vlane.congestion.cc_marker import CCMarkerSelect
 from vlane.congestion.marking_write import MarkingWrite
 from vlane.credits.credit_starvation import StarvationSelect, StarvationWrite, starvation_element
 from vlane.golden.congestion.markers import new_markers, write_marking
-from vlane.golden.links.late_room import new_late_rooms
+from vlane.golden.links.late_room import new_late_credits
 from vlane.golden.links.remote_credit import RemoteCredit
-from vlane.golden.switches.credit_starvation import Unstarved, new_starvation, write_element, write_starvation
+from vlane.golden.switches.credit_starvation import NoStarvation, new_starvation, write_element, write_starvation
 from vlane.golden.switches.kinds import Switches, infiniband_maker
-from vlane.golden.switches.marking import Unmarked, new_marking
-from vlane.golden.switches.vl_tables import rows_apart
+from vlane.golden.switches.marking import NoMarking, new_marking
+from vlane.golden.switches.vl_tables import tables_with_row_per_input
 from vlane.switches.ib_switch import IBSwitchParameters
 from vlane.switches.switch_programs import TableWrite, congestion_write, sl2vl_writes
 from vlane.tables.sl2vl import SL_COUNT
 from vlane.tb.machinery.native.stimulus import Layout, cut
 from vlane.tb.switches.ib_switch import crosses as crosses_ib_switch
-from vlane.tb.switches.ib_switch.rows import RULES, rules_shown
+from vlane.tb.switches.ib_switch.rows import RULES, reachable_rules
 from vlane.tb.switches.phases_switch import full_round, switch_phases
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
-from vlane.tb.switches.surroundings_switch import MARKED, SETTINGS, STARVATION, WITHHELD
-from vlane.tb.switches.surroundings_switch import RULES as SHARED
+from vlane.tb.switches.switch_environment import MARKED, SETTINGS, STARVATION, WITHHELD
+from vlane.tb.switches.switch_environment import RULES as SHARED
 
 PROGRAM = tuple(f"sl2vl__{name}" for name in ("enable", "every_input", "input", "output", "row"))
 """Inputs of SL2VL's program port, in the order of a row."""
@@ -36,7 +36,7 @@ _ELEMENT = 0.25
 
 
 class IBSwitchTraffic(SwitchTraffic):
-    """Golden InfiniBand switch with its neighbours."""
+    """Stimulus of the InfiniBand switch: golden switch, its upstream senders and downstream receivers."""
 
     own_rules = RULES
     program_inputs = PROGRAM
@@ -50,11 +50,14 @@ class IBSwitchTraffic(SwitchTraffic):
         super().__init__(parameters, **traffic)
         self.applicable |= {SHARED[MARKED].name, SHARED[SETTINGS].name} if self._shape.marking else set()
         self.applicable |= {SHARED[WITHHELD].name, SHARED[STARVATION].name} if self._shape.starving else set()
-        self.applicable -= {rule.name for rule in RULES} - rules_shown(self._shape)
+        self.applicable -= {rule.name for rule in RULES} - reachable_rules(self._shape)
 
     @property
     def packets_inside(self) -> int:
-        """Packets beyond the buffers' blocks: in the fast form every lane has its maximum and more."""
+        """Packet records for the switch in addition to those of its buffers: 0 except in the fast form.
+
+        In the fast form an input lane may exceed its maximum.
+        """
         if not self._shape.switch_form.late:
             return 0
         return self._shape.ports * self._shape.data_vls * 2 * (self._shape.maximum + 2 * self._shape.largest + 4)
@@ -64,25 +67,25 @@ class IBSwitchTraffic(SwitchTraffic):
         if not self._shape.switch_form.late:
             return super()._remote(ends)
         largest = (self._shape.largest,) * self._shape.data_vls
-        return new_late_rooms(self._rooms(ends), largest=largest, first_exact=ends)
+        return new_late_credits(self._rooms(ends), largest=largest, first_exact=ends)
 
     @property
     def speed(self) -> int:
-        """Flits that cross per cycle from one input."""
+        """Number of flits that cross per cycle from one input."""
         return self._shape.inner_flits
 
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch in its state after reset."""
-        tables = rows_apart(self._vl, by_lane=False)
+        tables = tables_with_row_per_input(self._vl, by_lane=False)
         form = self._shape.switch_form
         maker = infiniband_maker(form.allocation, form.crossbar, speed=self._shape.speed)
         return maker(lanes=self._shape.data_vls, lft=lft, tables=tables)
 
     def make_marking(self, ends: int) -> Any:
-        """Return the marking of ``ends`` outputs, with the settings drawn last."""
+        """Return the marking state of ``ends`` outputs with the most recently drawn settings."""
         marker = self._shape.marker
         if marker is None:
-            return Unmarked()
+            return NoMarking()
         markers = new_markers(
             ports=ends,
             maximum=(marker.maximum,) * marker.data_vls,
@@ -96,10 +99,10 @@ class IBSwitchTraffic(SwitchTraffic):
         return new_marking(markers, ports=self._shape.ports, by_inputs=self._shape.by_inputs)
 
     def make_starvation(self, ends: int) -> Any:
-        """Return the credit starvation of ``ends`` inputs, with the settings drawn last."""
+        """Return the credit-starvation state of ``ends`` inputs with the most recently drawn settings."""
         shape = self._shape
         if not shape.starving:
-            return Unstarved()
+            return NoStarvation()
         made = new_starvation(ports=ends, maximum=(shape.maximum,) * shape.data_vls)
         for write in self._starvation:
             write_starvation(made, 0, shape.ports, write)
@@ -122,7 +125,7 @@ class IBSwitchTraffic(SwitchTraffic):
         ]
 
     def draw_marking(self) -> list[TableWrite]:
-        """Draw thresholds that most packets reach, small rates and sizes, the mask, and elements of some ports."""
+        """Draw congestion settings: low thresholds, small marking rates and sizes, masks, and some port elements."""
         if self._shape.marker is None:
             return []
         source, ports = self.source, self._shape.ports
@@ -151,7 +154,7 @@ class IBSwitchTraffic(SwitchTraffic):
         return [*map(congestion_write, self._settings), *map(congestion_write, self._starvation)]
 
     def draw_maps(self) -> list[TableWrite]:
-        """Draw SL2VL, equal for all inputs."""
+        """Draw an SL2VL table that is equal for all inputs."""
         for output in range(self.parameters["ports"]):
             self._vl[0, :, output] = [self.source.randrange(self.parameters["data_vls"]) for _ in range(SL_COUNT)]
         return sl2vl_writes(self._vl[0])
@@ -160,7 +163,7 @@ class IBSwitchTraffic(SwitchTraffic):
 def qualified(
     parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout
 ) -> IBSwitchTraffic:
-    """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
+    """Return the qualification stimulus of a switch: all phases, from reset, with random tables."""
     map_writes = parameters["ports"] ** 2
     phases = cut(switch_phases(parameters, cycles, map_writes=map_writes), cycles)
     traffic = IBSwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

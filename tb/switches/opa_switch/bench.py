@@ -23,25 +23,25 @@ def _channel(header: LocalRouteHeader) -> int:
 
 
 class OmniPath:
-    """Omni-Path kind of the delivery bench: channels 0 to 7, SC2SC adds 16, SC2VL_t = channel modulo lanes."""
+    """Omni-Path switch under the delivery test: channels 0 to 7, SC2SC adds 16, lane = channel modulo lanes."""
 
     blocks = 3
     vls_apart = False
 
-    def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:  # noqa: ARG002 - the header does not contain the lane
-        """Return a header with a random channel and a random one of 32 service levels."""
+    def header(self, destination_header: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:  # noqa: ARG002 - the header does not contain the lane
+        """Return the header with a random service level (of 32) and a random channel (of 8)."""
         sl = source.randrange(32)
         vl, reserved = channel_bits(source.randrange(_SENT), sl)
-        return to._replace(vl=vl, reserved=reserved, sl=sl & 15)
+        return destination_header._replace(vl=vl, reserved=reserved, sl=sl & 15)
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
-        """Return the header with its outgoing channel, and the lane."""
+        """Return the header with the channel that the switch must write, and the lane."""
         channel = _channel(header) + _SHIFT
         vl, reserved = channel_bits(channel, (header.reserved & 1) << 4)
         return header._replace(vl=vl, reserved=reserved), channel % lanes
 
     def map_writes(self, ports: int, lanes: int) -> list[dict[str, int]]:
-        """Return the entries of SC2SC and SC2VL_t that differ from the power-on state."""
+        """Return the writes of all SC2SC and SC2VL_t entries that differ from the power-on state."""
         return [
             sc_write(SCTable.SC2SC, given, to, channel, channel + _SHIFT)
             for given in range(ports)
@@ -56,17 +56,17 @@ class OmniPath:
 
 @cocotb.test()
 async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
-    """Drive the qualification and compare every output in every cycle."""
+    """Drive the qualification traffic and compare every output with golden in every cycle."""
     await qualified_agree(dut, qualified)
 
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Drive hand-written packets on both paths through the switch, on both write ports, and drops."""
+    """Drive hand-written packets through both paths and both write ports, and drops, and compare the outputs."""
     assert await follow(dut, STEPS) == len(STEPS)
 
 
 @cocotb.test()
 async def delivers_every_packet_once_unchanged_and_in_order(dut: Any) -> None:
-    """Check delivery with senders that count credits, receivers that delay returns, and tables of the bench."""
+    """Check delivery between senders that obey credits and receivers that return credits late."""
     await delivers(dut, OmniPath())

@@ -12,7 +12,7 @@ from vlane.hdl.switches.write_port import WritePort
 from vlane.schedulers.registry import DEFAULT
 from vlane.switches.mports import MPORT, READERS, ports_of
 from vlane.tables.sc import SC15
-from vlane.tb.credits.proofs_room import RoomProperties
+from vlane.tb.credits.proofs_room import CreditCounterProperties
 from vlane.tb.machinery.proofs.properties import Instance
 from vlane.tb.schedulers.proofs_turns import at_most_one
 from vlane.tb.switches.opa_switch.proofs_allocator import OPAAllocatorProperties
@@ -36,12 +36,12 @@ class OPASwitchProperties(SwitchWiringProperties):
         The component.
     """
 
-    def _channel(self, number: int) -> Value:
-        header = self.switch.inputs[number].header
+    def _channel(self, port_number: int) -> Value:
+        header = self.switch.inputs[port_number].header
         return Cat(header[60:64], header[51])
 
-    def _mapped_away(self, number: int) -> Value:
-        away: Value = self.switch.map.drop[number] | (self._channel(number) == SC15)
+    def _mapped_away(self, port_number: int) -> Value:
+        away: Value = self.switch.map.drop[port_number] | (self._channel(port_number) == SC15)
         return away
 
     def _own(self, m: Module) -> None:
@@ -85,11 +85,11 @@ class OPASwitchProperties(SwitchWiringProperties):
         for place, port in enumerate(mine):
             self._crosses(m, buffer.crossing[place], [(Value.cast(1), s.inputs[port].crossing)])
 
-    def _output(self, m: Module, number: int) -> None:
-        s, a, output = self.switch, self.switch.allocator, self.switch.outputs[number]
-        mine, source = ports_of(number // MPORT, s.ports), Value.cast(a.source[number])
-        free = Cat(a.local_free[number], a.central_free[number])
-        self.claim(m, "resources", (free == output.free) & (a.room[number] == output.room))
+    def _output(self, m: Module, port_number: int) -> None:
+        s, a, output = self.switch, self.switch.allocator, self.switch.outputs[port_number]
+        mine, source = ports_of(port_number // MPORT, s.ports), Value.cast(a.source[port_number])
+        free = Cat(a.local_free[port_number], a.central_free[port_number])
+        self.claim(m, "resources", (free == output.free) & (a.room[port_number] == output.room))
         readers = range(READERS * a.mports)
         local, central = source[: len(mine)], source[MPORT:]
         packets = [each for place, port in enumerate(mine) for each in self._of_input(local[place], port)]
@@ -101,7 +101,7 @@ class OPASwitchProperties(SwitchWiringProperties):
         crossings = [s.inputs[port].crossing for port in mine]
         reads = [buffer.read[reader] for buffer in s.centres for reader in range(READERS)]
         for place, comes in ((_LOCAL, crossings), (_CENTRAL, reads)):
-            self._crosses(m, output.crossing[place], [(each.to == number, each) for each in comes])
+            self._crosses(m, output.crossing[place], [(each.to == port_number, each) for each in comes])
 
 
 INSTANCES = (
@@ -109,7 +109,7 @@ INSTANCES = (
     Instance("allocation-one-mport", OPAAllocatorProperties, {"ports": 3, "vls": 3}, part=OPAAllocator),
     Instance(
         "room",
-        RoomProperties,
+        CreditCounterProperties,
         {"vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "returned": 3, "behind": False},
         part=Room,
     ),

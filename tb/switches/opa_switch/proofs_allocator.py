@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Assume, Cat, Fragment, Module, Mux, Signal, Value
 
 from vlane.switches.mports import MPORT, READERS, ports_of
-from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.machinery.proofs.inside import inner_signal
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import Turns, at_most_one
 from vlane.tb.tables.proofs_tables import at, constant
@@ -91,7 +91,7 @@ class OPAAllocatorProperties(Properties):
         turns, given = Turns(m, part, eligible), Signal(len(eligible), name=f"{part}_served")
         m.d.comb += given.eq(served)
         turns.serve(given)
-        self.claim(m, "turns-move", turns.is_behind(inside(self.fragment, "behind", part)))
+        self.claim(m, "turns-move", turns.is_behind(inner_signal(self.fragment, "behind", part)))
         chosen = Signal(len(eligible), name=f"{part}_chosen")
         m.d.comb += chosen.eq(self._chosen(part))
         self.claim(m, name, chosen == turns.expected, when=Cat(eligible).any())
@@ -104,8 +104,8 @@ class OPAAllocatorProperties(Properties):
         chosen: Value = Value.cast(by_kind[kind][int(number)])
         return chosen
 
-    def _wait(self, m: Module, name: str, turns: Turns, watched: Value, asks: Value, served: Value) -> None:
-        passed, bounded = turns.wait(watched, asks, served)
+    def _wait(self, m: Module, name: str, turns: Turns, watched: Value, requests: Value, served: Value) -> None:
+        passed, bounded = turns.wait(watched, requests, served)
         self.claim(m, name, bounded, when=passed != 0)
 
     def _input(self, m: Module, port: int) -> list[Value]:

@@ -20,7 +20,7 @@ _LINKS, INPUTS = 2, 3
 
 
 def centre(*, flits: int, largest: int) -> Centre:
-    """Return a small central buffer with flits of one data bit."""
+    """Return a central buffer small enough for a proof, with flits of one data bit."""
     return Centre(ports=5, geometry=BufferGeometry(VLS, BLOCKS, MINIMUM, MAXIMUM, largest), data_bits=1, flits=flits)
 
 

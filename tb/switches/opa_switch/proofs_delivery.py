@@ -11,10 +11,10 @@ from amaranth.lib import data
 
 from vlane.hdl.buffers.buffer_geometry import FLAGS
 from vlane.switches.mports import MPORT, READERS, ports_of
-from vlane.tb.buffers.vlbuffer.proofs_account import BufferAccount, accounted
-from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.buffers.vlbuffer.proofs_account import BufferModel, with_model_inside
+from vlane.tb.machinery.proofs.inside import inner_signal
 from vlane.tb.switches.proofs_delivery import DeliveryProperties
-from vlane.tb.switches.proofs_delivery_parts import Crossing, Heads, TakenAndNew, one_of
+from vlane.tb.switches.proofs_delivery_parts import CrossingPacket, HeadPackets, PacketSets, one_of
 from vlane.tb.switches.proofs_flit_chain import INDEX_BITS, ChainEnds, FlitChain
 from vlane.tb.tables.proofs_tables import at
 
@@ -42,15 +42,15 @@ class OPADeliveryProperties(DeliveryProperties):
 
     def __init__(self, switch: Any) -> None:
         super().__init__(switch)
-        self.at_centre = [accounted(centre.storage) for centre in switch.centres]
+        self.at_centre = [with_model_inside(centre.storage) for centre in switch.centres]
         self.in_centre: list[list[Value]] = [[] for _ in switch.centres]
         """Whether the followed flit is in a central buffer, by MPort and lane."""
-        self.reads: list[list[Crossing]] = []
+        self.reads: list[list[CrossingPacket]] = []
         """Packets being read from the central buffers, by MPort."""
         self.passed = Signal()
 
     @property
-    def accounts(self) -> list[BufferAccount]:
+    def accounts(self) -> list[BufferModel]:
         return [*super().accounts, *self.at_centre]
 
     def _names(self) -> list[Value]:
@@ -83,27 +83,29 @@ class OPADeliveryProperties(DeliveryProperties):
             m.d.sync += self.passed.eq(1)
         self.each("through-a-centre", self._is_central & self.followed.let_in, when=self.passed)
 
-    def _reading(self, m: Module, mport: int, reader: int) -> Crossing:
+    def _reading(self, m: Module, mport: int, reader: int) -> CrossingPacket:
         """Return the packet that a read port reads. Claim that it has a single lane and goes to another MPort."""
         path, centre = f"centre_{mport}", self.switch.centres[mport]
-        busy, lanes, head = (inside(self.fragment, f"{name}_{reader}", path) for name in ("reads", "lane", "read_head"))
+        busy, lanes, head = (
+            inner_signal(self.fragment, f"{name}_{reader}", path) for name in ("reads", "lane", "read_head")
+        )
         head, read = data.View(centre._head, head), centre.read[reader]
         gone = Signal(INDEX_BITS, name=f"gone_{mport}_{reader}")
         m.d.sync += gone.eq(Mux(centre.granted[reader], 0, gone + Mux(busy, read.count, 0)))
         self.each("central-heads", (sum(lanes) == 1) & (gone < head.blocks), when=busy)
         self.each("central-heads", self._is_far(head, mport), when=busy)
-        return Crossing(busy, gone, head.blocks, read.vl, head.output, read.last)
+        return CrossingPacket(busy, gone, head.blocks, read.vl, head.output, read.last)
 
     def _is_far(self, head: Any, mport: int) -> Value:
         """Return whether a head has a size, and an output in another MPort."""
         far: Value = (head.output < self.switch.ports) & ((head.output >> _MPORT_BITS) != mport)
         return far & head.blocks.any() & (head.blocks <= self.switch.geometry.largest)
 
-    def _over_links(self, m: Module, mport: int) -> list[list[Crossing]]:
+    def _over_links(self, m: Module, mport: int) -> list[list[CrossingPacket]]:
         """Claim that every packet crossing to a central buffer uses one of its links. Return the packets by link."""
         s, claim, path = self.switch, self.each, f"centre_{mport}"
         centre, mine = s.centres[mport], ports_of(mport, s.ports)
-        sources = [inside(self.fragment, f"source_{link}", path) for link in range(len(centre.links))]
+        sources = [inner_signal(self.fragment, f"source_{link}", path) for link in range(len(centre.links))]
         crossings = [self.crossings[number] for number in mine]
         comes = [each.to((each.output >> _MPORT_BITS) != mport) for each in crossings]
         for place in range(MPORT):
@@ -114,20 +116,20 @@ class OPADeliveryProperties(DeliveryProperties):
         self._taken_in(m, self.at_centre[mport], free, found)
         return found
 
-    def _store(self, m: Module, mport: int, coming: Sequence[Sequence[Crossing]]) -> None:
+    def _store(self, m: Module, mport: int, coming: Sequence[Sequence[CrossingPacket]]) -> None:
         """Claim that flits and heads in a central buffer correspond."""
         claim, path = self.each, f"centre_{mport}"
         centre, account, followed = self.switch.centres[mport], self.at_centre[mport], self.followed
         links = range(len(centre.links))
-        came = [data.View(centre._head, inside(self.fragment, f"head_{link}", path)) for link in links]
+        came = [data.View(centre._head, inner_signal(self.fragment, f"head_{link}", path)) for link in links]
         for lane in self.lanes:
             leaving = [crossing.to(crossing.lane == lane) for crossing in self.reads[mport]]
             reads = one_of(m, leaving)
             chain = FlitChain(m, claim, account, lane, ChainEnds(reads.busy, reads.gone, *self._written(coming, lane)))
             self.places += chain.here
-            heads = Heads(claim, "central-heads", self.fragment, (path, f"heads_{lane}"), centre.geometry.maximum)
+            heads = HeadPackets(claim, "central-heads", self.fragment, (path, f"heads_{lane}"), centre.geometry.maximum)
             records = [data.View(centre._head, entry) for entry in heads.entries]
-            arrivals = [inside(self.fragment, f"lanes_{link}", path)[lane] for link in links]
+            arrivals = [inner_signal(self.fragment, f"lanes_{link}", path)[lane] for link in links]
             claim("central-heads", (sum(each.busy for each in leaving) <= 1) & (sum(arrivals) <= 1))
             for place, record in enumerate(records):
                 claim("central-heads", self._is_far(record, mport), when=heads.level > place)
@@ -135,7 +137,7 @@ class OPADeliveryProperties(DeliveryProperties):
                 claim("central-heads", self._is_far(head, mport), when=arrives)
             new = [Mux(arrivals[0], getattr(came[0], name), getattr(came[1], name)) for name in ("blocks", "output")]
             queued = [(each.blocks, each.output) for each in records]
-            told, arrived = TakenAndNew((reads.size, reads.output), new), Cat(arrivals).any()
+            told, arrived = PacketSets((reads.size, reads.output), new), Cat(arrivals).any()
             own = heads.correspond(m, chain, reads.busy, reads.gone, arrived, told, queued)
             for place, (size, to) in enumerate(own):
                 here, behind = chain.here[place], chain.behind[place]
@@ -152,15 +154,15 @@ class OPADeliveryProperties(DeliveryProperties):
                 claim("central-heads", its_own, when=begun, longer=True)
             self.in_centre[mport].append(Cat(chain.here).any())
 
-    def _coming(self, number: int) -> list[list[Crossing]]:
-        local = [self.crossings[each] for each in ports_of(number // MPORT, self.switch.ports)]
+    def _coming(self, port_number: int) -> list[list[CrossingPacket]]:
+        local = [self.crossings[each] for each in ports_of(port_number // MPORT, self.switch.ports)]
         central = [crossing for reads in self.reads for crossing in reads]
-        return [[crossing.to(crossing.output == number) for crossing in group] for group in (local, central)]
+        return [[crossing.to(crossing.output == port_number) for crossing in group] for group in (local, central)]
 
-    def _is_at_output(self, here: Value, number: int, lane: Value | int, flit: Value) -> None:
-        super()._is_at_output(here, number, lane, flit)
+    def _is_at_output(self, here: Value, port_number: int, lane: Value | int, flit: Value) -> None:
+        super()._is_at_output(here, port_number, lane, flit)
         self.each("through-a-centre", self.passed == self._is_central, when=here)
 
-    def _is_before(self, number: int, lane: Value | int) -> Value:
-        others = [at(lanes, lane) for mport, lanes in enumerate(self.in_centre) if mport != number // MPORT]
-        return Cat(super()._is_before(number, lane), *others).any()
+    def _is_before(self, port_number: int, lane: Value | int) -> Value:
+        others = [at(lanes, lane) for mport, lanes in enumerate(self.in_centre) if mport != port_number // MPORT]
+        return Cat(super()._is_before(port_number, lane), *others).any()

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.random_bits import draw_below
 from vlane.golden.engine.rule import Rule
 from vlane.golden.switches.packets import NOBODY, Packet
 from vlane.switches.mports import MPORT
 from vlane.tables.lft import UNASSIGNED
 from vlane.tables.sc import SC15, SC_COUNT, SCTable
 from vlane.tb.machinery.native.packing import put
-from vlane.tb.switches.flits import on_channel
-from vlane.tb.switches.surroundings_switch import RULES as SHARED_RULES
-from vlane.tb.switches.surroundings_switch import W_FIVE, W_FOUR, W_ONE, W_THREE, W_TWO, SwitchSurroundings
+from vlane.tb.switches.flits import header_with_channel
+from vlane.tb.switches.switch_environment import RULES as SHARED_RULES
+from vlane.tb.switches.switch_environment import W_FIVE, W_FOUR, W_ONE, W_THREE, W_TWO, SwitchEnvironment
 
 _NUMBERS = 32
 _PASSES = 0x0FF7_0000_F800_FFFF
@@ -37,57 +37,59 @@ _SC2SC, _SC2VL_T = int(SCTable.SC2SC), int(SCTable.SC2VL_T)
 
 @inner
 def lane_numbers(switches: Any) -> int:
-    """Return how many lanes a link can name."""
+    """Return the number of VLs that a flit can carry."""
     return _NUMBERS
 
 
 @inner
-def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet with a random channel, which is the stamp. Its SL passes through unchanged."""
-    channel = below(bits, SC_COUNT)
+def draw_packet(switches: Any, lane: int, rng: NDArray[np.uint64]) -> tuple[int, int, int, int]:
+    """Draw a packet with a random channel and SL. The switch must not change the SL."""
+    channel = draw_below(rng, SC_COUNT)
     return _PASSES, 0, channel, channel
 
 
 @inner
-def stamp_of(switches: Any, field: Packet, lane: int) -> int:
-    """Return the stamp: the channel."""
+def outgoing_channel(switches: Any, field: Packet, lane: int) -> int:
+    """Return the channel that the switch writes into the header."""
     return int(field.channel)
 
 
 @inner
-def stamped(switches: Any, header: int, stamp: int) -> Any:
-    """Return a header with its channel."""
-    return on_channel(header, stamp)
+def with_channel(switches: Any, header: int, stamp: int) -> Any:
+    """Return the header with its channel set to ``stamp``."""
+    return header_with_channel(header, stamp)
 
 
 @inner
-def count_kinds(switches: Any, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
-    """Count the grants into and out of the central buffers."""
+def count_central_grants(
+    switches: Any, environment: SwitchEnvironment, count: int, rule_counts: NDArray[np.int64]
+) -> None:
+    """Count the grants of packets into and out of the central buffers."""
     for index in range(count):
-        port, field = surroundings.grants[index].port, surroundings.packets.pool[surroundings.grants[index].packet]
+        port, field = environment.grants[index].port, environment.packets.pool[environment.grants[index].packet]
         if port == NOBODY:
-            rules[FROM_CENTRE] += 1
+            rule_counts[FROM_CENTRE] += 1
         elif field.output >= 0 and field.output // MPORT != port // MPORT:
-            rules[TO_CENTRE] += 1
-            rules[LARGE] += field.blocks > 1
+            rule_counts[TO_CENTRE] += 1
+            rule_counts[LARGE] += field.blocks > 1
 
 
 @inner
-def draw_map(switches: Any, surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
-    """Draw an entry of one of the maps, occasionally of an absent map or for an absent port."""
-    ports, write = len(surroundings.tx), surroundings.written[slot]
-    beyond = 64 if below(bits, 16) == 0 else ports
-    write[W_ONE] = below(bits, 8) if below(bits, 8) == 0 else _SC2SC + below(bits, 2)
-    write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond)
-    write[W_FOUR], write[W_FIVE] = below(bits, SC_COUNT), below(bits, SC_COUNT)
-    if below(bits, 16) != 0 and write[W_ONE] == _SC2VL_T:
-        write[W_FIVE] = below(bits, surroundings.up.taken.shape[1])
+def draw_map(switches: Any, environment: SwitchEnvironment, slot: int, rng: NDArray[np.uint64]) -> None:
+    """Draw a write of an entry of a channel map, occasionally of an absent map or for an absent port."""
+    ports, write = len(environment.tx), environment.written[slot]
+    beyond = 64 if draw_below(rng, 16) == 0 else ports
+    write[W_ONE] = draw_below(rng, 8) if draw_below(rng, 8) == 0 else _SC2SC + draw_below(rng, 2)
+    write[W_TWO], write[W_THREE] = draw_below(rng, beyond), draw_below(rng, beyond)
+    write[W_FOUR], write[W_FIVE] = draw_below(rng, SC_COUNT), draw_below(rng, SC_COUNT)
+    if draw_below(rng, 16) != 0 and write[W_ONE] == _SC2VL_T:
+        write[W_FIVE] = draw_below(rng, environment.up.taken.shape[1])
 
 
 @inner
-def apply_map(switches: Any, surroundings: SwitchSurroundings, slot: int) -> None:
-    """Apply a write to golden's maps, which number lanes without VL15."""
-    write, ports = surroundings.written[slot], len(surroundings.tx)
+def apply_map(switches: Any, environment: SwitchEnvironment, slot: int) -> None:
+    """Apply a stored write to golden's channel maps, which number lanes without VL15."""
+    write, ports = environment.written[slot], len(environment.tx)
     if write[W_THREE] >= ports:
         return
     if write[W_ONE] == _SC2SC and write[W_TWO] < ports:
@@ -98,18 +100,18 @@ def apply_map(switches: Any, surroundings: SwitchSurroundings, slot: int) -> Non
 
 
 @inner
-def show_map(
+def write_map_inputs(
     switches: Any,
-    surroundings: SwitchSurroundings,
+    environment: SwitchEnvironment,
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
     ins: NDArray[np.int64],
-    first: int,
+    first_port: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write an entry to the program port."""
-    write = surroundings.written[slot]
-    put(rows, row, ins, first, is_enabled)
+    """Drive the program port of the channel maps with the stored write."""
+    write = environment.written[slot]
+    put(rows, row, ins, first_port, is_enabled)
     for place in range(W_ONE, W_FIVE + 1):
-        put(rows, row, ins, first + place, write[place])
+        put(rows, row, ins, first_port + place, write[place])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.links.room import new_rooms
+from vlane.golden.links.room import new_occupancy
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.switches.mports import mports_of
@@ -29,7 +29,7 @@ PROGRAM = tuple(f"sc__{name}" for name in ("enable", "table", "ingress", "egress
 
 
 class OPASwitchTraffic(SwitchTraffic):
-    """Golden Omni-Path switch with its neighbours."""
+    """Stimulus of the Omni-Path switch: golden switch, its upstream senders and downstream receivers."""
 
     own_rules = RULES
     program_inputs = PROGRAM
@@ -45,13 +45,13 @@ class OPASwitchTraffic(SwitchTraffic):
 
     @property
     def packets_inside(self) -> int:
-        """Most packets in central buffers."""
+        """Packet records for the central buffers, one per block."""
         return mports_of(self.parameters["ports"]) * int(self.parameters["central_blocks"])
 
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch in its state after reset."""
         given, lanes = self.parameters, self.parameters["data_vls"]
-        rooms = new_rooms(
+        rooms = new_occupancy(
             buffers=mports_of(given["ports"]),
             blocks=given["central_blocks"],
             minimum=(given["central_minimum"],) * lanes,
@@ -60,7 +60,7 @@ class OPASwitchTraffic(SwitchTraffic):
         return new_opa_switches(central=rooms, lft=lft, sc2sc=self._sc2sc, sc2vl=self._sc2vl)
 
     def draw_maps(self) -> list[TableWrite]:
-        """Draw a lane for every channel of every output, and channel changes for some."""
+        """Draw SC2VL for every output, and SC2SC for some channels."""
         ports, lanes, source = self.parameters["ports"], self.parameters["data_vls"], self.source
         for output in range(ports):
             self._sc2vl[0, output] = [source.randrange(lanes) for _ in range(SC_COUNT)]
@@ -71,14 +71,14 @@ class OPASwitchTraffic(SwitchTraffic):
 
 
 def map_writes_of(ports: int) -> int:
-    """Return the largest number of map writes for a switch of ``ports`` ports."""
+    """Return the largest number of channel-map writes that programming ``ports`` ports takes."""
     return ports * (_CHANGED * ports + SC_COUNT)
 
 
 def qualified(
     parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout
 ) -> OPASwitchTraffic:
-    """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
+    """Return the qualification stimulus of a switch: all phases, from reset, with random tables."""
     map_writes = map_writes_of(parameters["ports"])
     phases = cut(switch_phases(parameters, cycles, map_writes=map_writes), cycles)
     traffic = OPASwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal, Value
 
 from vlane.tables.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED, LFTCause
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.tables.proofs_tables import at, constant, opened, remembered
+from vlane.tb.tables.proofs_tables import at, constant, elaborated_module, written_last
 
 
 class LFTProperties(Properties):
@@ -50,12 +50,12 @@ class LFTProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, t, claim = self.m, self.lft, self.claim
-        m.submodules.lft = opened(t)
+        m.submodules.lft = elaborated_module(t)
         program, reader = t.program, t.tables[0].read_port(domain="comb")
         written = Signal()
         m.d.comb += [written.eq(program.enable & ~program.top & (program.lid == self.lid)), reader.addr.eq(self.lid)]
         kept, top = Signal(8), Signal(16)
-        m.d.comb += kept.eq(remembered(m, "port", Value.cast(UNASSIGNED), written, program.port))
+        m.d.comb += kept.eq(written_last(m, "port", Value.cast(UNASSIGNED), written, program.port))
         with m.If(program.enable & program.top):
             m.d.sync += top.eq(program.lid)
         claim(m, "entry", reader.data == kept)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.golden.oracle.tables import LFTMachine, lft_oracle
 from vlane.tables.lft import UNASSIGNED
 from vlane.tb.machinery.native.stimulus import Stimulus
@@ -19,49 +19,49 @@ _CERTAIN = 256
 
 
 @inner
-def _destination(bits: NDArray[np.uint64], entries: int, top: int) -> int:
-    kind = below(bits, 32)
+def _destination(rng: NDArray[np.uint64], entries: int, top: int) -> int:
+    kind = draw_below(rng, 32)
     if kind == 0:
         return 0
     if kind == 1:
-        return 0xFFFF ^ ((1 << below(bits, 16)) if below(bits, 2) else 0)
+        return 0xFFFF ^ ((1 << draw_below(rng, 16)) if draw_below(rng, 2) else 0)
     if kind == 2:
-        return 0xC000 - below(bits, 2)
+        return 0xC000 - draw_below(rng, 2)
     if kind == 3:
-        return below(bits, 65536)
+        return draw_below(rng, 65536)
     if kind == 4:
-        return min(top + below(bits, 2), 65535)
+        return min(top + draw_below(rng, 2), 65535)
     if kind == 5:
-        return entries - below(bits, 2)
+        return entries - draw_below(rng, 2)
     if kind in (6, 7):
-        return (1 << below(bits, 16)) | (below(bits, entries) if kind == 6 else 0)
-    return below(bits, entries)
+        return (1 << draw_below(rng, 16)) | (draw_below(rng, entries) if kind == 6 else 0)
+    return draw_below(rng, entries)
 
 
 @inner
-def _draw(machine: LFTMachine, chances: NDArray[np.int64], last: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
+def _draw(machine: LFTMachine, chances: NDArray[np.int64], last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:
     """Draw destinations, mostly of existing entries, and a write of an entry or of the top."""
     state, seen, lookups = machine.state, machine.seen, machine.lookups
     entries = len(state.port)
-    writes, near = below(bits, _CERTAIN) < chances[0], below(bits, _CERTAIN) < chances[1]
-    is_top = below(bits, 16) == 0
-    lid = below(bits, entries)
-    if below(bits, 16) == 0 or (is_top and below(bits, 4) == 0):
-        lid = below(bits, 65536)
-    if is_top and below(bits, 2):
-        lid = 1 << below(bits, 16)
-    elif below(bits, 8) == 0:
-        lid |= 1 << below(bits, 16)
-    port = below(bits, state.ports + 2)
-    if below(bits, 8) == 0:
-        port = UNASSIGNED if below(bits, 2) else below(bits, 256)
+    writes, near = draw_below(rng, _CERTAIN) < chances[0], draw_below(rng, _CERTAIN) < chances[1]
+    is_top = draw_below(rng, 16) == 0
+    lid = draw_below(rng, entries)
+    if draw_below(rng, 16) == 0 or (is_top and draw_below(rng, 4) == 0):
+        lid = draw_below(rng, 65536)
+    if is_top and draw_below(rng, 2):
+        lid = 1 << draw_below(rng, 16)
+    elif draw_below(rng, 8) == 0:
+        lid |= 1 << draw_below(rng, 16)
+    port = draw_below(rng, state.ports + 2)
+    if draw_below(rng, 8) == 0:
+        port = UNASSIGNED if draw_below(rng, 2) else draw_below(rng, 256)
     for index in range(lookups):
-        dlid = _destination(bits, entries, state.top[0])
+        dlid = _destination(rng, entries, state.top[0])
         if index == 0 and near:
-            dlid = lid if below(bits, 4) else last[0]
+            dlid = lid if draw_below(rng, 4) else last[0]
         seen[index] = dlid
     last[0] = lid
-    resets = (draw(bits) & 0xFFFF) < chances[2]
+    resets = (draw_bits(rng) & 0xFFFF) < chances[2]
     seen[lookups] = writes
     seen[lookups + 1] = is_top
     seen[lookups + 2] = lid

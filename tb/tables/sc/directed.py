@@ -14,11 +14,11 @@ PARAMETERS = {"ports": 2, "data_vls": 8}
 """Parameters of the instance."""
 
 
-def _sc(given: dict[str, Any], expected: dict[str, Any], **program: int) -> Step:
+def _sc(inputs: dict[str, Any], expected: dict[str, Any], **program: int) -> Step:
     widths = {"channel": 5, "egress": 6, "channel_out": 5, "vl": 5, "vl_in": 5}
     rows = tuple(
         {name: pack(value, widths[name]) if isinstance(value, tuple) else int(value) for name, value in side.items()}
-        for side in (given, expected)
+        for side in (inputs, expected)
     )
     return {**rows[0], **{f"program__{k}": v for k, v in program.items()}}, rows[1]
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 
 from vlane.tables.sc import SC15, SC_COUNT, SCTable
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.tables.proofs_tables import at, constant, opened, remembered
+from vlane.tb.tables.proofs_tables import at, constant, elaborated_module, written_last
 
 
 class SCProperties(Properties):
@@ -55,7 +55,7 @@ class SCProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, s = self.m, self.maps
-        m.submodules.maps = opened(s)
+        m.submodules.maps = elaborated_module(s)
         p, index = s.program, Cat(self.sc, self.egress)
         sl2sc, _ = self._entry(m, SCTable.SL2SC, self.sc, [s.tables["sl2sc"]], self.sc)
         sc2sl, _ = self._entry(m, SCTable.SC2SL, self.sc, [s.tables["sc2sl"]], self.sc)
@@ -82,7 +82,7 @@ class SCProperties(Properties):
         chosen = p.enable & (Value.cast(p.table) == int(table)) & (p.index == index)
         m.d.comb += [
             written.eq(chosen if there is None else chosen & there),
-            kept.eq(remembered(m, name, index, written, p.value)),
+            kept.eq(written_last(m, name, index, written, p.value)),
             changes.eq(written & (p.value != kept)),
         ]
         found = []

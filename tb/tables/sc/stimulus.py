@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.golden.oracle.tables import SCMachine, sc_oracle
 from vlane.tables.sc import SC_COUNT, SCTable
 from vlane.tb.machinery.native.stimulus import Stimulus
@@ -20,29 +20,29 @@ _TABLES = len(SCTable)
 
 
 @inner
-def _draw(machine: SCMachine, chances: NDArray[np.int64], _last: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
+def _draw(machine: SCMachine, chances: NDArray[np.int64], _last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:
     """Draw a channel and an output for each port, a packet at both ends of a path, and a write of an entry."""
     seen, ports = machine.seen, machine.state.channels.shape[0]
-    writes, near = below(bits, _CERTAIN) < chances[0], below(bits, _CERTAIN) < chances[1]
-    table = below(bits, 8 if below(bits, 16) == 0 else _TABLES)
-    to_ingress, to_egress = below(bits, ports), below(bits, ports)
-    if below(bits, 16) == 0:
-        to_ingress, to_egress = below(bits, 64), below(bits, 64)
-    index, value = below(bits, SC_COUNT), below(bits, SC_COUNT)
-    if below(bits, 8) == 0:
+    writes, near = draw_below(rng, _CERTAIN) < chances[0], draw_below(rng, _CERTAIN) < chances[1]
+    table = draw_below(rng, 8 if draw_below(rng, 16) == 0 else _TABLES)
+    to_ingress, to_egress = draw_below(rng, ports), draw_below(rng, ports)
+    if draw_below(rng, 16) == 0:
+        to_ingress, to_egress = draw_below(rng, 64), draw_below(rng, 64)
+    index, value = draw_below(rng, SC_COUNT), draw_below(rng, SC_COUNT)
+    if draw_below(rng, 8) == 0:
         value = 15
     for port in range(ports):
-        sc, egress = below(bits, SC_COUNT), below(bits, ports)
-        if below(bits, 32) == 0:
-            egress = below(bits, 64)
+        sc, egress = draw_below(rng, SC_COUNT), draw_below(rng, ports)
+        if draw_below(rng, 32) == 0:
+            egress = draw_below(rng, 64)
         if near and port == to_ingress:
             sc, egress = index, to_egress
         seen[port] = sc
         seen[ports + port] = egress
     at = 2 * ports
-    seen[at] = below(bits, SC_COUNT)
-    seen[at + 1] = below(bits, SC_COUNT)
-    resets = (draw(bits) & 0xFFFF) < chances[2]
+    seen[at] = draw_below(rng, SC_COUNT)
+    seen[at + 1] = draw_below(rng, SC_COUNT)
+    resets = (draw_bits(rng) & 0xFFFF) < chances[2]
     seen[at + 2] = writes
     seen[at + 3] = table
     seen[at + 4] = to_ingress

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal, Value
 
 from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.tables.proofs_tables import at, constant, opened, remembered
+from vlane.tb.tables.proofs_tables import at, constant, elaborated_module, written_last
 
 
 class SL2VLProperties(Properties):
@@ -45,7 +45,7 @@ class SL2VLProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, s, claim = self.m, self.mapping, self.claim
-        m.submodules.mapping = opened(s)
+        m.submodules.mapping = elaborated_module(s)
         program = s.program
         initial = Value.cast(sum((sl % s.data_vls) << 4 * sl for sl in range(SL_COUNT)))
         written = Signal()
@@ -53,7 +53,7 @@ class SL2VLProperties(Properties):
             program.enable & (program.every_input | (program.input == self.input)) & (program.output == self.output)
         )
         row, kept = Signal(4 * SL_COUNT), []
-        m.d.comb += row.eq(remembered(m, "row", initial, written, program.row))
+        m.d.comb += row.eq(written_last(m, "row", initial, written, program.row))
         for memory in s.tables:
             reader = memory.read_port(domain="comb")
             m.d.comb += reader.addr.eq(self.output)

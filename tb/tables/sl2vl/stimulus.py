@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.engine.random_bits import draw_below, draw_bits
 from vlane.golden.oracle.tables import SL2VLMachine, sl2vl_oracle
 from vlane.tb.machinery.native.stimulus import Stimulus
 from vlane.tb.tables.stimulus_tables import DRAW, qualified_table
@@ -18,29 +18,29 @@ _CERTAIN = 256
 
 
 @inner
-def _draw(machine: SL2VLMachine, chances: NDArray[np.int64], _last: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
+def _draw(machine: SL2VLMachine, chances: NDArray[np.int64], _last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:
     """Draw an output and an SL for each input, and a write of a row."""
     seen = machine.seen
     inputs, outputs, _ = machine.state.row.shape
-    writes = below(bits, _CERTAIN) < chances[0]
-    near = below(bits, _CERTAIN) < chances[1]
-    every, to_input, to_output = below(bits, 8) == 0, below(bits, inputs + 1), below(bits, outputs + 1)
+    writes = draw_below(rng, _CERTAIN) < chances[0]
+    near = draw_below(rng, _CERTAIN) < chances[1]
+    every, to_input, to_output = draw_below(rng, 8) == 0, draw_below(rng, inputs + 1), draw_below(rng, outputs + 1)
     if to_input == inputs:
-        to_input = below(bits, 64)
+        to_input = draw_below(rng, 64)
     if to_output == outputs:
-        to_output = below(bits, 64)
-    row = (draw(bits) & 0xFFFF_FFFF) << 32 | (draw(bits) & 0xFFFF_FFFF)
-    if below(bits, 4) == 0:
+        to_output = draw_below(rng, 64)
+    row = (draw_bits(rng) & 0xFFFF_FFFF) << 32 | (draw_bits(rng) & 0xFFFF_FFFF)
+    if draw_below(rng, 4) == 0:
         row &= 0x7777_7777_7777_7777
     for port in range(inputs):
-        output, sl = below(bits, outputs), below(bits, 16)
-        if below(bits, 32) == 0:
-            output = below(bits, 64)
+        output, sl = draw_below(rng, outputs), draw_below(rng, 16)
+        if draw_below(rng, 32) == 0:
+            output = draw_below(rng, 64)
         if near and port == to_input:
             output = to_output
         seen[port] = output
         seen[inputs + port] = sl
-    resets = (draw(bits) & 0xFFFF) < chances[2]
+    resets = (draw_bits(rng) & 0xFFFF) < chances[2]
     at = 2 * inputs
     seen[at] = writes
     seen[at + 1] = every

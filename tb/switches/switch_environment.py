@@ -1,4 +1,4 @@
-"""Surroundings of a golden switch in a bench, and the rules that a run counts."""
+"""Environment of a golden switch in a bench, and the rules that a run counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int64, Records
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.remote_credit import RemoteCredit
-from vlane.golden.links.room import Rooms
+from vlane.golden.links.room import BufferOccupancy
 from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.output_ports import OutputPorts
@@ -96,7 +96,7 @@ class Sender:
     stamp: Int64
 
 
-class Shown:
+class OutgoingFlit:
     """Flit that an output shows in a cycle.
 
     Parameters
@@ -120,8 +120,8 @@ class Shown:
     fecn: Int64
 
 
-class SwitchSurroundings(NamedTuple):
-    """Golden switch and its surroundings.
+class SwitchEnvironment(NamedTuple):
+    """Golden switch and its environment.
 
     Parameters
     ----------
@@ -177,12 +177,12 @@ class SwitchSurroundings(NamedTuple):
     packets: Packets
     lft: NDArray[np.uint8]
     top: NDArray[np.int64]
-    up: Rooms
-    input_buffers: Rooms
+    up: BufferOccupancy
+    input_buffers: BufferOccupancy
     sending: Records[Sender]
     header: NDArray[np.int64]
     number: NDArray[np.int64]
-    tx: Records[Shown]
+    tx: Records[OutgoingFlit]
     back: NDArray[np.int64]
     left: NDArray[np.int64]
     full: NDArray[np.int64]
