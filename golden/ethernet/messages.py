@@ -53,7 +53,7 @@ class Backlog:
     frames: Int64
     first: Int32
     last: Int32
-    remove_frame: Int32
+    begun: Int32
 
 
 class Messages(NamedTuple):
