@@ -270,11 +270,19 @@ IN_ICARUS = [
     ("ib_switch", MEASURED_AND_FASTER, False),
     ("opa_switch", ["ports=2", "data_vls=2", "lids=8", "scheduler=drr"], True),
 ]
+KEPT_IN_ICARUS = (0, 4, 6, 8, 10, 12, 15, 16)
+"""Numbers of the instances that do not wait for ``make long``: blocks of each family, with and without a bus."""
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not simulator_installed("icarus"), reason="Icarus is not installed")
-@pytest.mark.parametrize(("name", "given", "bus"), IN_ICARUS)
+@pytest.mark.parametrize(
+    ("name", "given", "bus"),
+    [
+        pytest.param(*each, marks=[pytest.mark.long] * (number not in KEPT_IN_ICARUS))
+        for number, each in enumerate(IN_ICARUS)
+    ],
+)
 def test_a_four_state_simulator_knows_every_output(
     name: str,
     given: list[str],
