@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, assert_refused, call
+from tests.conftest import ROOT, assert_refused, call, long_rows
 from vlane.registers.description import register_map
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.first_difference import first_difference
@@ -276,13 +276,7 @@ KEPT_IN_ICARUS = (0, 4, 6, 8, 10, 12, 15, 16)
 
 @pytest.mark.slow
 @pytest.mark.skipif(not simulator_installed("icarus"), reason="Icarus is not installed")
-@pytest.mark.parametrize(
-    ("name", "given", "bus"),
-    [
-        pytest.param(*each, marks=[pytest.mark.long] * (number not in KEPT_IN_ICARUS))
-        for number, each in enumerate(IN_ICARUS)
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "bus"), long_rows(KEPT_IN_ICARUS, IN_ICARUS))
 def test_a_four_state_simulator_knows_every_output(
     name: str,
     given: list[str],
