@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,11 @@ def environment() -> dict[str, str]:
 def long_but(kept: Collection[Any], values: Iterable[Any]) -> list[Any]:
     """Mark all parameter values except ``kept`` as long."""
     return [value if value in kept else pytest.param(value, marks=pytest.mark.long) for value in values]
+
+
+def long_rows(kept: Collection[int], rows: Iterable[Sequence[Any]]) -> list[Any]:
+    """Mark all rows of parameter values as long except the rows with the numbers ``kept``."""
+    return [pytest.param(*row, marks=[pytest.mark.long] * (n not in kept)) for n, row in enumerate(rows)]
 
 
 @dataclass(frozen=True, slots=True)

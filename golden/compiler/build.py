@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -120,21 +121,33 @@ def _announce() -> None:
 
 
 def _build(text: str, library: Path, options: tuple[str, ...]) -> None:
+    header = _precompiled(library.parent, options)
     with tempfile.TemporaryDirectory(prefix="golden.", dir=library.parent) as folder:
         source, made = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
         source.write_text(text)
-        run_compiler(
-            source.parent,
-            "-march=native",
-            *FLAGS,
-            *options,
-            f"-I{RUNTIME.parent}",
-            "-shared",
-            source.name,
-            "-o",
-            made.name,
-        )
+        words = ("-march=native", *FLAGS, *options, f"-I{header.parent}", "-shared", source.name, "-o", made.name)
+        run_compiler(source.parent, *words)
         made.replace(library)
+
+
+def _precompiled(above: Path, options: tuple[str, ...]) -> Path:
+    """Return the runtime's header in a folder of the cache, next to its precompiled form.
+
+    GCC uses the precompiled form, which halves the time of a small kernel. Other compilers read the header.
+    """
+    name = _digest(_runtime_text(), machine(), *options, *FLAGS, *_compiler_identity())
+    folder = above / f"runtime-{name}"
+    header = folder / RUNTIME.name
+    if not header.is_file():
+        with tempfile.TemporaryDirectory(prefix="golden.", dir=above) as temporary:
+            made = Path(temporary, "made")
+            made.mkdir()
+            (made / RUNTIME.name).write_text(_runtime_text())
+            words = ("-march=native", *FLAGS, *options, "-x", "c++-header", RUNTIME.name, "-o", f"{RUNTIME.name}.gch")
+            run_compiler(made, *words)
+            with contextlib.suppress(OSError):  # another process was faster
+                made.replace(folder)
+    return header
 
 
 def run_compiler(folder: Path, *options: str) -> None:

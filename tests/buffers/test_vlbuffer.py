@@ -47,7 +47,7 @@ SHAPES: list[dict[str, Any]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", long_but([*SHAPES[:3], SHAPES[5]], SHAPES), ids=str)
+@pytest.mark.parametrize("shape", long_but([SHAPES[0], SHAPES[2], SHAPES[5]], SHAPES), ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
     """Hardware and golden agree in lockstep in every cycle of the block's qualification traffic.
 

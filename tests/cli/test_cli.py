@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.cli.pages import assert_whole
-from tests.conftest import BAD, DATA, GOOD, TABLE, assert_lint_clean, assert_refused, call, long_but
+from tests.conftest import BAD, DATA, GOOD, TABLE, assert_lint_clean, assert_refused, call, long_but, long_rows
 from vlane.golden.schedulers import vlarb as golden
 from vlane.golden.schedulers.heads import Heads
 from vlane.hdl.schedulers.vlarb import VLArb
@@ -65,7 +66,10 @@ def test_fabric_show_document() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("irregular_s1", "exact"), ("two_switch", "exact"), ("torus44_2qos", "exact"), ("torus44_2qos", "line_rate")],
+    long_rows(
+        (1, 3),
+        [("irregular_s1", "exact"), ("two_switch", "exact"), ("torus44_2qos", "exact"), ("torus44_2qos", "line_rate")],
+    ),
 )
 def test_cosim_of_a_fabric_shows_no_mismatch(name: str, form: str) -> None:
     """Lockstep with a captured fabric's tables has no mismatch and shows every applicable rule.
@@ -184,9 +188,10 @@ def test_export_writes_systemverilog_and_its_ports(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["exact", "line_rate"])
-@pytest.mark.parametrize("size", [(15, 64), (1, 1), (3, 5)])
-def test_exported_verilog_is_lint_clean(size: tuple[int, int], form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("form", "size"), long_rows((0, 4, 5), product(("exact", "line_rate"), ((15, 64), (1, 1), (3, 5))))
+)
+def test_exported_verilog_is_lint_clean(form: str, size: tuple[int, int], tmp_path: Path) -> None:
     """Verilator reports no ``-Wall`` warning for the exported arbiter at several sizes."""
     given = (f"data_vls={size[0]}", f"entries={size[1]}", f"form={form}")
     call("export", "vlarb", "--out", tmp_path, *(word for value in given for word in ("--param", value)))

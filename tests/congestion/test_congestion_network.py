@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,16 @@ LOSING = [
 """Networks in which some BECNs also find no free entry."""
 
 
-@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in BUSY.items() for seed in seeds])
+def first_of(seeds_of: Mapping[str, Sequence[int]], *, long: Collection[str] = ()) -> list[Any]:
+    """Return (kind, seed) pairs: the first seed of each kind, and as long tests the other seeds and some kinds."""
+    return [
+        pytest.param(kind, seed, marks=[pytest.mark.long] * (seed != seeds[0] or kind in long))
+        for kind, seeds in seeds_of.items()
+        for seed in seeds
+    ]
+
+
+@pytest.mark.parametrize(("kind", "seed"), first_of(BUSY))
 def test_every_delivery_and_count_is_that_of_the_plain_network(kind: str, seed: int) -> None:
     """Given busy networks, each delivery, FECN, BECN and counter equals the plain model's.
 
@@ -101,7 +110,7 @@ WRITTEN = {"plain": (6, 7, 15, 33), "inputs": (7, 10), "speed": (25, 31), "fcp":
 """Seeds of networks whose results depend on the writes."""
 
 
-@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in WRITTEN.items() for seed in seeds])
+@pytest.mark.parametrize(("kind", "seed"), first_of(WRITTEN))
 def test_settings_of_ports_and_sls_that_are_written_under_traffic_are_those_of_the_plain_network(
     kind: str, seed: int
 ) -> None:
@@ -160,7 +169,7 @@ APART = {"plain": (24, 25), "inputs": (8, 26), "speed": (25, 31), "fcp": (3, 27)
 """Seeds of networks whose results depend on settings of single hosts."""
 
 
-@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in APART.items() for seed in seeds])
+@pytest.mark.parametrize(("kind", "seed"), first_of(APART))
 def test_settings_of_single_hosts_are_those_of_the_plain_network(kind: str, seed: int) -> None:
     """Given settings of single hosts, deliveries and counters equal the plain model's.
 
@@ -221,14 +230,7 @@ STARVED = {"plain": (6, 15), "inputs": (8,), "speed": (25, 31), "fcp": (3, 27)}
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["", "written"])
-@pytest.mark.parametrize(
-    ("kind", "seed"),
-    [
-        pytest.param(kind, seed, marks=pytest.mark.long if kind in ("speed", "fcp") else ())
-        for kind, seeds in STARVED.items()
-        for seed in seeds
-    ],
-)
+@pytest.mark.parametrize(("kind", "seed"), first_of(STARVED, long=("speed", "fcp")))
 def test_room_that_is_held_back_is_that_of_the_plain_network(kind: str, seed: int, written: bool) -> None:  # noqa: FBT001 - a parameter of the test
     """Given switches that withhold credits, deliveries and counters equal the plain model's.
 
@@ -258,7 +260,7 @@ PORTS = {"plain": (7, 15), "inputs": (8, 26), "speed": (26,), "fcp": (19,)}
 """Seeds of networks whose results depend on gaps per port."""
 
 
-@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in PORTS.items() for seed in seeds])
+@pytest.mark.parametrize(("kind", "seed"), first_of(PORTS))
 def test_ports_with_one_gap_for_all_flows_are_those_of_the_plain_network(kind: str, seed: int) -> None:
     """Given one gap per port for all flows, deliveries equal the plain model's and no packet is held.
 

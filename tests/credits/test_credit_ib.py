@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import long_but
 from tests.schedulers.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 from vlane.credits.credit_ib import CreditIBParameters
 from vlane.errors import InputError
@@ -26,7 +27,7 @@ SHAPES: list[dict[str, int]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", long_but([SHAPES[0], SHAPES[1], SHAPES[3]], SHAPES), ids=str)
 def test_hardware_agrees_and_nothing_leaks(shape: dict[str, int]) -> None:
     """Given losses of up to 10 % of packets and FCPs, no buffer overflows and all credit is recovered.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.conftest import long_but
 from tests.schedulers.scheduling import assert_bench_agrees, qualified_lockstep, qualified_outputs, run_rows
 from vlane.credits.credit_opa import CreditOPAParameters, ResizeStep, returned_units
 from vlane.golden.credits import credit_opa as golden
@@ -17,7 +18,7 @@ SHAPES: list[dict[str, int]] = [{"vls": 2, "vcu": 0, "parity": True}, {"vls": 8,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", long_but(SHAPES[:2], SHAPES), ids=str)
 def test_hardware_agrees_and_nothing_leaks(shape: dict[str, int]) -> None:
     """Given limits that change under full and light load, the far buffer never overflows.
 
@@ -50,7 +51,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
         assert got == expected, f"cycle {cycle}"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_cocotb_bench_agrees() -> None:
     """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("credit_opa", PARAMETERS, tests=2)

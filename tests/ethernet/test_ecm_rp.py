@@ -40,7 +40,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
         assert got == expected, f"cycle {cycle}"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_cocotb_bench_agrees() -> None:
     """The two tests of the block's cocotb bench pass."""
     tests = ("follows_the_directed_cycles", "agrees_with_golden_in_every_cycle")

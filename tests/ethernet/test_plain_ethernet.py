@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.conftest import long_but
 from vlane.golden.ethernet.events import Running
 from vlane.golden.ethernet.fabric import Cable, Fabric
 from vlane.golden.ethernet.network import (
@@ -157,7 +158,7 @@ def _random_world(seed: int) -> World:
     return World(fabric, load, shares, scheme, options, source.choice((1, 5)), services, seed)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", long_but(range(10), range(20)))
 def test_random_network_delivers_as_the_plain_one(seed: int) -> None:
     """A random network delivers every frame in the cycle of the independently written plain model."""
     world = _random_world(seed)

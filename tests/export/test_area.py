@@ -193,7 +193,7 @@ def test_submodules_are_counted_separately() -> None:
     assert found[0]["median_fmax_mhz"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_submodules_are_placed_with_seeds() -> None:
     """Given ``--nouns`` and a seed, the table has the speed of each part, and its critical path follows."""
     (part,) = call("area", "rr:data_vls=2,vl15=no", "--nouns", "--seeds", "1", "--json").json()["nouns"]

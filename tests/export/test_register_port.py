@@ -18,7 +18,7 @@ from amaranth.lib.wiring import Flow, Out
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import RegNode
 
-from tests.conftest import assert_lint_clean, assert_refused, call
+from tests.conftest import assert_lint_clean, assert_refused, call, long_rows
 from vlane.congestion.cc_marker import CCMarkerSelect
 from vlane.congestion.cc_source import CCSourceSelect
 from vlane.credits.credit_opa import BufferSelect
@@ -404,24 +404,27 @@ def test_html_pages_come_from_the_exported_description(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "own"),
-    [
-        *(
-            (name, {})
-            for name in (
-                "vlarb",
-                "drr",
-                "sl2vl",
-                "lft",
-                "credit_opa",
-                "cc_marker",
-                "cc_source",
-                "pause",
-                "e2cm_prober",
-                "ib_switch",
-            )
-        ),
-        ("ib_switch", {**MARKING, "marking": "true"}),
-    ],
+    long_rows(
+        (0, 3, 4, 6, 8, 10),
+        [
+            *(
+                (name, {})
+                for name in (
+                    "vlarb",
+                    "drr",
+                    "sl2vl",
+                    "lft",
+                    "credit_opa",
+                    "cc_marker",
+                    "cc_source",
+                    "pause",
+                    "e2cm_prober",
+                    "ib_switch",
+                )
+            ),
+            ("ib_switch", {**MARKING, "marking": "true"}),
+        ],
+    ),
 )
 def test_blocks_behind_registers_are_lint_clean(name: str, own: dict[str, Any], tmp_path: Path) -> None:
     parameters = {**GIVEN.get(name, {}), **own}

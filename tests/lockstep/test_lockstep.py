@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import long_but
 from vlane.hdl.congestion.source_settings import CCSourceSettings
 from vlane.hdl.schedulers.vlarb import VLArb
 from vlane.schedulers.vlarb import VLArbParameters, VLArbTable
@@ -56,7 +57,7 @@ class Spoiled:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cycle", [0, 1, BATCH - 1, BATCH, 2 * BATCH + 17])
+@pytest.mark.parametrize("cycle", long_but((0, BATCH - 1, BATCH), (0, 1, BATCH - 1, BATCH, 2 * BATCH + 17)))
 def test_first_difference_is_named_by_its_cycle(cycle: int) -> None:
     """Given a wrong bit in a single cycle, the run stops in this cycle and names the cycle.
 

@@ -133,6 +133,9 @@ INSTANCES: dict[str, tuple[dict[str, Any], ...]] = {
 }
 """Instances that run here. Most are instances of other tests too, so that one compiled model serves both."""
 
+LONG = {"ib_switch": (3, 4), "opa_switch": (2, 3)}
+"""Numbers of the instances that only ``make long`` runs: every scheduler still runs in a switch of one kind."""
+
 LARGE: dict[str, dict[str, tuple[Callable[[Mapping[str, Any]], Any], str]]] = {
     "dtable": {
         "long ib table": (lambda p: p["form"] == "ib" and p["entries"] == 64, "the last entry of the list"),
@@ -186,7 +189,11 @@ def test_every_value_of_a_choice_or_flag_occurs(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given"),
-    [(name, given) for name, instances in INSTANCES.items() for given in instances],
+    [
+        pytest.param(name, given, marks=[pytest.mark.long] * (number in LONG.get(name, ())))
+        for name, instances in INSTANCES.items()
+        for number, given in enumerate(instances)
+    ],
     ids=[f"{name}-{number}" for name, instances in INSTANCES.items() for number in range(len(instances))],
 )
 def test_hardware_agrees_with_golden(name: str, given: dict[str, Any]) -> None:

@@ -191,13 +191,13 @@ def test_connections_are_those_of_the_plain_network() -> None:
 
 def _generated(net: Network) -> list[tuple[int, ...]]:
     """Return (cycle, source, destination, SL, bytes) of every generated packet."""
-    rows, sources = [], net.sources
+    rows, sources, messages = [], net.sources, new_messages(0)
     for nic in range(len(sources.due)):
         for number in range(sources.due.shape[1]):
             while sources.due[nic, number] < _CYCLES:
-                to, _, sl, size, _, _ = draw_packet(sources, new_messages(0), nic, number)
+                to, _, sl, size, _, _ = draw_packet(sources, messages, nic, number)
                 rows.append((int(sources.due[nic, number]), nic, int(to), int(sl), int(size)))
-                advance_class(sources, new_messages(0), nic, number)
+                advance_class(sources, messages, nic, number)
     return rows
 
 

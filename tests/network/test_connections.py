@@ -68,18 +68,19 @@ def test_every_connection_sends_at_its_distance_in_the_order_of_time() -> None:
         connections=as_list(table),
     )
     sent: dict[int, list[int]] = {}
+    messages = new_messages(0)
     for nic in range(HOSTS):
         for number in range(4):
             before = (-1, -1)
             while (due := int(sources.due[nic, number])) < 2000:
-                to, dlid, sl, size, flits, connection = map(int, draw_packet(sources, new_messages(0), nic, number))
+                to, dlid, sl, size, flits, connection = map(int, draw_packet(sources, messages, nic, number))
                 row = table.row(connection, named=True)
                 assert (nic, to, sl, size) == (row["source"], row["destination"], row["sl"], row["bytes"])
                 assert (dlid, flits) == (to, 4)
                 assert before < (due, connection)
                 before = due, connection
                 sent.setdefault(connection, []).append(due)
-                advance_class(sources, new_messages(0), nic, number)
+                advance_class(sources, messages, nic, number)
     assert sorted(sent) == list(range(60))
     for connection, cycles in sent.items():
         interval = table["interval_cycles"][connection]

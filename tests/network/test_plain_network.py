@@ -177,12 +177,12 @@ def _in_turns(
 ) -> list[Any]:
     """Return every scenario in every world as test parameters with marks.
 
-    Every second combination, and slow scenarios beyond the first ``tested``, are marked long.
+    Two of three combinations, and slow scenarios beyond the first ``tested``, are marked long.
     """
     chosen = []
     for number, scenario in enumerate((*quick, *slow)):
         for place, world in enumerate(worlds):
-            is_long = (number + place) % 2 == 1 or number >= len(quick) + tested
+            is_long = (number + place) % 3 > 0 or number >= len(quick) + tested
             tier = pytest.mark.long if is_long else pytest.mark.slow if number >= len(quick) else ()
             chosen.append(pytest.param(world, *scenario, marks=tier))
     return chosen

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import long_but
 from tests.network.networks import IDENTITY, made, replayed
 from tests.network.test_random_networks import case_of
 from vlane.golden.topologies.routing import up_down, with_channels
@@ -27,7 +28,7 @@ def _compared(seed: int, scheduler: str) -> list[tuple[int, ...]]:
     return got
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", long_but(range(4), range(10)))
 def test_every_delivery_flit_by_flit_is_that_of_the_plain_network(seed: int) -> None:
     """Given a random Omni-Path network with crossbar flits and Deficit Tables, deliveries equal the plain network's."""
     assert _compared(seed, "dtable")

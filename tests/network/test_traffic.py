@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,18 +40,20 @@ warm_up_cycles = 200
 LIST = "source,destination,weight\n1,3,1\n0,2,3\n0,4,1\n"
 
 
-def _sent(traffic: TrafficClass, cycles: int = 40_000, seed: int = 1) -> list[list[tuple[int, int]]]:
-    """Return (generation cycle, destination) of each packet by host, for a dumbbell of five hosts."""
+def _sent(
+    traffic: TrafficClass, cycles: int = 40_000, seed: int = 1, hosts: Iterable[int] = range(5)
+) -> list[list[tuple[int, int]]]:
+    """Return (generation cycle, destination) of each packet by host, for hosts of a dumbbell of five."""
     topology = dumbbell(3, 2)
     net = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[traffic], cycles=cycles, seed=seed)
-    return [_of_host(net, host, cycles) for host in range(5)]
+    return [_of_host(net, host, cycles) for host in hosts]
 
 
 def _of_host(net: Network, host: int, cycles: int) -> list[tuple[int, int]]:
-    found = []
+    found, messages = [], new_messages(0)
     while net.sources.due[host, 0] < cycles:
-        found.append((int(net.sources.due[host, 0]), draw_packet(net.sources, new_messages(0), host, 0)[0]))
-        advance_class(net.sources, new_messages(0), host, 0)
+        found.append((int(net.sources.due[host, 0]), draw_packet(net.sources, messages, host, 0)[0]))
+        advance_class(net.sources, messages, host, 0)
     return found
 
 
@@ -160,9 +163,11 @@ def test_a_burst_goes_to_one_destination(hot: float) -> None:
     traffic = TrafficClass(0, 0.5, 64, 64, burst=4, hot_share=hot, hot_hosts=(3,))
     one = TrafficClass(0, 0.5, 64, 64, burst=4, burst_to_one=True, hot_share=hot, hot_hosts=(3,))
 
-    assert not _whole_bursts(_sent(traffic)[0])
-    assert _whole_bursts(_sent(one)[0])
-    found = Counter(to for _, to in _sent(one)[0])
+    (separate,), (whole,) = _sent(traffic, hosts=[0]), _sent(one, hosts=[0])
+
+    assert not _whole_bursts(separate)
+    assert _whole_bursts(whole)
+    found = Counter(to for _, to in whole)
     assert found[3] / found.total() == pytest.approx(hot + (1 - hot) / 5, abs=0.03)
     assert len(found) == 5
 

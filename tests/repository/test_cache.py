@@ -160,7 +160,9 @@ def test_kernel_is_compiled_once_and_reported(cache: Path, tmp_path: Path) -> No
 
     assert said[0].startswith("compiling golden")
     assert [len(text.splitlines()) for text in said] == [1, 0]
-    assert sorted(file.suffix for file in (cache / "golden").iterdir()) == [".json", ".so"]
+    assert sorted(file.suffix for file in (cache / "golden").iterdir()) == ["", ".json", ".so"]
+    (header,) = (cache / "golden").glob("runtime-*/*.gch")
+    assert header.stat().st_size > 1_000_000
 
 
 @pytest.mark.parametrize(("change", "libraries"), [("number + 1  # a comment", 1), ("1 + number", 2)])

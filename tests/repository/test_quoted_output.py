@@ -19,6 +19,8 @@ QUOTING = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 EXECUTED = [page for page in QUOTING if examples.is_executed(page)]
 LIGHT = {"admission", "bad_input", "fill_in", "vlarb_waits"}
 """Pages whose commands compile nothing."""
+ALIKE = {"cc_source", "e2cm_prober", "ecm_cp", "ecm_rp"}
+"""Pages with the same command as the page of ``pause``, for another block."""
 
 
 def name_of(page: Path) -> str:
@@ -44,7 +46,12 @@ def test_every_block_of_a_page_is_checked(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[] if page.stem in LIGHT else [pytest.mark.slow]) for page in EXECUTED],
+    [
+        pytest.param(
+            page, marks=[] if page.stem in LIGHT else [pytest.mark.long if page.stem in ALIKE else pytest.mark.slow]
+        )
+        for page in EXECUTED
+    ],
     ids=name_of,
 )
 def test_commands_of_a_page_print_the_quoted_output(page: Path) -> None:

@@ -46,7 +46,7 @@ def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
     qualified_lockstep("dtable", shape)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_cocotb_agrees() -> None:
     only = ("agrees_with_golden_in_every_cycle",)
     assert_bench_agrees("dtable", {"data_vls": 4, "entries": 8, "vl15": True, **FORM}, tests=1, cycles=3000, apart=only)

@@ -10,7 +10,7 @@ from tests.schedulers.scheduling import qualified_lockstep
 
 SHAPES = [
     {"data_vls": 2},
-    {"data_vls": 15},
+    pytest.param({"data_vls": 15}, marks=pytest.mark.long),
     {"data_vls": 7, "requesters": 4, "vl15": False},
     pytest.param({"data_vls": 31, "requesters": 32}, marks=pytest.mark.long),
 ]

@@ -214,7 +214,7 @@ def test_the_qualification_uses_up_every_weight_in_each_bank() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "shape", long_but([shape for shape in SHAPES if shape["entries"] not in {6, 33}], SHAPES), ids=IDS
+    "shape", long_but([shape for shape in SHAPES if shape["entries"] not in {5, 6, 33, 64}], SHAPES), ids=IDS
 )
 def test_hardware_agrees_on_random_tables(shape: dict[str, Any]) -> None:
     """Hardware and golden agree in lockstep over random tables and loads, and every rule occurs.
@@ -253,7 +253,7 @@ def test_write_in_the_cycle_of_a_swap_is_ignored() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [0, 1, 254, 255])
+@pytest.mark.parametrize("limit", long_but({0, 255}, [0, 1, 254, 255]))
 def test_corner_limits_are_exercised(limit: int) -> None:
     """At limits 0, 1, 254 and 255, hardware and golden agree on exact expiry and on overshoot."""
     table = VLArbTable(((0, 64), (1, 33)), ((2, 64), (0, 10)), limit)

@@ -300,9 +300,10 @@ def test_destinations_and_load_are_as_asked(traffic: TrafficClass, shares: dict[
     topology, cycles = dumbbell(2, 2), 40_000
     net = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[traffic], cycles=cycles)
     found: Counter[int] = Counter()
+    messages = new_messages(0)
     while net.sources.due[0, 0] < cycles:
-        found[draw_packet(net.sources, new_messages(0), 0, 0)[0]] += 1
-        advance_class(net.sources, new_messages(0), 0, 0)
+        found[draw_packet(net.sources, messages, 0, 0)[0]] += 1
+        advance_class(net.sources, messages, 0, 0)
 
     whole = sum(found.values())
     assert whole / cycles == pytest.approx(0.5, rel=0.03)

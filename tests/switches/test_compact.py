@@ -154,11 +154,22 @@ def test_instances_of_one_module_keep_their_own_state(
     assert len(np.unique(sums)) > 1000
 
 
+TINY: dict[str, Any] = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "lids": 3}
+SMALL: dict[str, Any] = {"ports": 3, "data_vls": 3, "blocks": 24, "minimum": 4, "maximum": 16, "lids": 4}
+
+
 @pytest.mark.slow
-def test_switch_of_shared_parts_equals_the_unshared_switch() -> None:
+@pytest.mark.parametrize(
+    "given",
+    [
+        {**TINY, "scheduler": "dtable", "entries": 2, "credit": "fcp", "fcp_period": 100},
+        pytest.param({**SMALL, "scheduler": "dtable"}, marks=pytest.mark.long),
+    ],
+    ids=["tiny", "small"],
+)
+def test_switch_of_shared_parts_equals_the_unshared_switch(given: dict[str, Any]) -> None:
     """A switch of shared parts has the outputs of the unshared switch in each cycle of its qualification."""
     block = BLOCKS["ib_switch"]
-    given = {"ports": 3, "data_vls": 3, "blocks": 24, "minimum": 4, "maximum": 16, "scheduler": "dtable", "lids": 4}
     parameters = {**block.defaults(), **given}
 
     with (

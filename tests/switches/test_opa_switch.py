@@ -72,7 +72,7 @@ def test_cocotb_benches_agree() -> None:
 LONG_PROOFS = ("allocation", "input", "output", "connections", "centre", "delivery")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_phase_agrees_under_cocotb() -> None:
     """Every phase of the qualification agrees under cocotb for a small switch.
 

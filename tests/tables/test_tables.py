@@ -23,13 +23,13 @@ from vlane.tb.tables.sl2vl import directed as directed_sl2vl
 DIRECTED: dict[str, Any] = {"sl2vl": directed_sl2vl, "lft": directed_lft, "sc": directed_sc}
 
 SHAPES = [
-    ("sl2vl", {"inputs": 1, "outputs": 1, "data_vls": 1}),
+    pytest.param("sl2vl", {"inputs": 1, "outputs": 1, "data_vls": 1}, marks=pytest.mark.long),
     ("sl2vl", {"inputs": 5, "outputs": 7, "data_vls": 15}),
     pytest.param("sl2vl", {"inputs": 36, "outputs": 36, "data_vls": 8}, marks=pytest.mark.long),
-    ("lft", {"lookups": 1, "ports": 1, "entries": 2}),
+    pytest.param("lft", {"lookups": 1, "ports": 1, "entries": 2}, marks=pytest.mark.long),
     pytest.param("lft", {"lookups": 3, "ports": 254, "entries": 49152}, marks=pytest.mark.long),
     ("lft", {"lookups": 8, "ports": 36, "entries": 1000}),
-    ("sc", {"ports": 1, "data_vls": 1}),
+    pytest.param("sc", {"ports": 1, "data_vls": 1}, marks=pytest.mark.long),
     ("sc", {"ports": 5, "data_vls": 31}),
     pytest.param("sc", {"ports": 8, "data_vls": 20}, marks=pytest.mark.long),
 ]
