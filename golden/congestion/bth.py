@@ -17,7 +17,7 @@ _LNH_BYTE = 1
 
 @inner
 def header_at(flit: NDArray[np.int64]) -> int:
-    """Return the byte position of the header, ``NO_HEADER`` or ``OUT_OF_REACH``.
+    """Return the byte position of the base transport header in a flit, ``NO_HEADER`` or ``OUT_OF_REACH``.
 
     Parameters
     ----------
@@ -34,17 +34,17 @@ def header_at(flit: NDArray[np.int64]) -> int:
 
 @inner
 def is_cnp(flit: NDArray[np.int64], position: int) -> bool:
-    """Return whether the header belongs to a congestion notification packet."""
+    """Return whether the base transport header at ``position`` is that of a congestion notification packet."""
     return flit[position] == CNP_OPCODE
 
 
 @inner
 def has_fecn(flit: NDArray[np.int64], position: int) -> bool:
-    """Return whether the header has FECN."""
+    """Return whether FECN is set in the base transport header at ``position``."""
     return flit[position + FECN_BYTE] & FECN_IN_BYTE != 0
 
 
 @inner
 def set_fecn(flit: NDArray[np.int64], position: int) -> None:
-    """Set FECN in the header."""
+    """Set FECN in the base transport header at ``position``."""
     flit[position + FECN_BYTE] |= FECN_IN_BYTE

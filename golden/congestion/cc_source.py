@@ -168,27 +168,27 @@ class Inputs(NamedTuple):
 
     Parameters
     ----------
-    asks : array of int64, (4,)
+    request : array of int64, (4,)
         Injection request, DLID, SL and blocks at the inputs in this cycle.
-    asked : array of int64, (4,)
+    previous_request : array of int64, (4,)
         The same inputs of the previous cycle, which take effect in this cycle.
-    tells : array of int64, (3,)
+    becn : array of int64, (3,)
         BECN, DLID and SL at the inputs in this cycle.
-    told : array of int64, (3,)
+    previous_becn : array of int64, (3,)
         The same inputs of the previous cycle, which take effect in this cycle.
-    written : array of int64, (11,)
+    setting_write : array of int64, (11,)
         enable, select, index, port_mode, limit, timer, increase, trigger, minimum, shift, multiplier.
-    shown : array of int64, (SHOWN_CYCLES + 1, 9)
+    results : array of int64, (SHOWN_CYCLES + 1, 9)
         Results of this cycle (first row) and of the previous ones; the last row is at the outputs: may, known, ccti,
         lost, log, DLID and SL of the log; entries in use and lost BECNs at the start of the cycle.
     """
 
-    asks: NDArray[np.int64]
-    asked: NDArray[np.int64]
-    tells: NDArray[np.int64]
-    told: NDArray[np.int64]
-    written: NDArray[np.int64]
-    shown: NDArray[np.int64]
+    request: NDArray[np.int64]
+    previous_request: NDArray[np.int64]
+    becn: NDArray[np.int64]
+    previous_becn: NDArray[np.int64]
+    setting_write: NDArray[np.int64]
+    results: NDArray[np.int64]
 
 
 (ASK, ASK_DLID, ASK_SL, ASK_BLOCKS) = range(4)
@@ -206,9 +206,9 @@ def new_inputs() -> Inputs:
 
 @inner
 def clear_pending(inputs: Inputs) -> None:
-    """Clear the requests of the previous cycle and the pending results, as a reset does."""
-    inputs.asked[ASK] = inputs.told[TELL] = 0
-    inputs.shown[:] = 0
+    """Clear the latched inputs and the pending results, as a reset does."""
+    inputs.previous_request[ASK] = inputs.previous_becn[TELL] = 0
+    inputs.results[:] = 0
 
 
 @inner
@@ -220,15 +220,15 @@ def step(sources: Sources, inputs: Inputs, cycle: int, rule_counts: NDArray[np.i
     cycle : int
         Cycles since reset.
     """
-    asked, told, shown, sweep = inputs.asked, inputs.told, inputs.shown[0], sources.sweep[0]
-    _shift_results(inputs.shown)
+    asked, told, shown, sweep = inputs.previous_request, inputs.previous_becn, inputs.results[0], sources.sweep[0]
+    _shift_results(inputs.results)
     shown[S_TAKEN], shown[S_LOST_BECNS] = sweep.taken, sweep.lost
     injected = NOBODY
     if asked[ASK] != 0:
         place = find_entry(sources, 0, asked[ASK_DLID], asked[ASK_SL])
         _count_injection_request(sources, place, asked[ASK_BLOCKS], cycle, rule_counts)
-        if inputs.written[W_ENABLE] != 0 and inputs.written[W_SELECT] > _LEVEL and place != NOBODY:
-            rule_counts[IN_USE] += inputs.written[W_INDEX] == sources.flow[0, place].ccti
+        if inputs.setting_write[W_ENABLE] != 0 and inputs.setting_write[W_SELECT] > _LEVEL and place != NOBODY:
+            rule_counts[IN_USE] += inputs.setting_write[W_INDEX] == sources.flow[0, place].ccti
         if place != NOBODY:
             shown[S_KNOWN], shown[S_CCTI] = 1, sources.flow[0, place].ccti
         if may_inject(sources, 0, place, asked[ASK_BLOCKS], cycle):
@@ -243,14 +243,14 @@ def step(sources: Sources, inputs: Inputs, cycle: int, rule_counts: NDArray[np.i
         visit_entry(sources, 0, place, cycle)
         sweep.next = place + 1 if place + 1 < sources.flow.shape[1] else 0
     _latch_inputs(sources, inputs)
-    if inputs.written[W_ENABLE] != 0:
-        _count_write(sources, inputs.written, rule_counts)
-        write(sources, 0, inputs.written)
+    if inputs.setting_write[W_ENABLE] != 0:
+        _count_write(sources, inputs.setting_write, rule_counts)
+        write(sources, 0, inputs.setting_write)
 
 
 @inner
 def _shift_results(results: NDArray[np.int64]) -> None:
-    """Shift the results by a cycle and clear those of this cycle."""
+    """Shift the pending results by a cycle and clear those of this cycle."""
     for age in range(SHOWN_CYCLES, 0, -1):
         for value in range(results.shape[1]):
             results[age, value] = results[age - 1, value]
@@ -259,16 +259,13 @@ def _shift_results(results: NDArray[np.int64]) -> None:
 
 @inner
 def _latch_inputs(sources: Sources, inputs: Inputs) -> None:
-    """Store the presented inputs, which take effect in the next cycle (CCS-14).
-
-    While flows are SLs, the DLID becomes 0.
-    """
-    for value in range(len(inputs.asks)):
-        inputs.asked[value] = inputs.asks[value]
-    for value in range(len(inputs.tells)):
-        inputs.told[value] = inputs.tells[value]
+    """Latch the presented inputs, which take effect in the next cycle (CCS-14)."""
+    for value in range(len(inputs.request)):
+        inputs.previous_request[value] = inputs.request[value]
+    for value in range(len(inputs.becn)):
+        inputs.previous_becn[value] = inputs.becn[value]
     if sources.port[0, PORT_MODE] != 0:
-        inputs.asked[ASK_DLID] = inputs.told[TELL_DLID] = 0
+        inputs.previous_request[ASK_DLID] = inputs.previous_becn[TELL_DLID] = 0
 
 
 @inner
@@ -277,7 +274,7 @@ def _receive_becn(sources: Sources, inputs: Inputs, cycle: int, injected: int, r
 
     Output and count its effects (CCS-12).
     """
-    told, shown = inputs.told, inputs.shown[0]
+    told, shown = inputs.previous_becn, inputs.results[0]
     was_known = find_entry(sources, 0, told[TELL_DLID], told[TELL_SL]) != NOBODY
     place, before = receive_becn(sources, 0, told[TELL_DLID], told[TELL_SL], cycle)
     rule_counts[LOST] += place == NOBODY

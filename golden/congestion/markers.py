@@ -144,7 +144,7 @@ def reset(markers: Markers, port: int) -> None:
 
 @inner
 def settings_in_force(markers: Markers, port: int) -> tuple[int, int, int]:
-    """Return the Threshold, Packet_Size and Marking_Rate in force at a port (CCM-13)."""
+    """Return (Threshold, Packet_Size, Marking_Rate) in force: of the port's element or of the switch (CCM-13)."""
     port_state = markers.port[port]
     if port_state.valid != 0 and port_state.control_type == 0:
         return port_state.port_threshold, port_state.port_packet_size, port_state.port_marking_rate
@@ -166,7 +166,7 @@ def decide(
     blocks: int,
     markable: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> Decision:
-    """Return the marking decision for a packet that starts now, without changing the state (CCM-5 to CCM-10).
+    """Return the marking decision for a packet that would start now. The state does not change (CCM-5 to CCM-10).
 
     Parameters
     ----------
@@ -199,10 +199,7 @@ def start_packet(
     blocks: int,
     markable: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> bool:
-    """Register the start of a packet and return whether it is marked.
-
-    The parameters are those of ``decide``.
-    """
+    """Update the state for a packet that starts, and return whether the packet is marked."""
     decision = decide(markers, port, lane, occupancy, blocks, markable)
     port_state = markers.port[port]
     port_state.level = min(port_state.level + blocks, markers.level_blocks)
@@ -218,20 +215,20 @@ def start_packet(
 
 @inner
 def record_starved(markers: Markers, port: int, lane: int) -> None:
-    """Register that the head of a lane lacks credit in a cycle with a free link (CCM-4)."""
+    """Record that the head of a lane lacks credit in a cycle with a free link (CCM-4)."""
     markers.lane[port, lane].starved = 1
 
 
 @inner
 def note_idle_cycles(markers: Markers, port: int, cycles: int) -> None:
-    """Register ``cycles`` idle cycles (CCM-3)."""
+    """Lower the busy level for ``cycles`` idle cycles of the link (CCM-3)."""
     port_state = markers.port[port]
     port_state.level = max(port_state.level - cycles * markers.idle_blocks, 0)
 
 
 @inner
 def set_victim_mask(markers: Markers, port: int, mask: int) -> None:
-    """Set the port's bit of Victim_Mask."""
+    """Set whether the port is in Victim_Mask."""
     markers.port[port].victim_mask = mask
 
 

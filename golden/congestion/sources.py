@@ -151,13 +151,13 @@ def reset(sources: Sources, source: int) -> None:
 
 @inner
 def set_of_flow(sources: Sources, dlid: int, sl: int) -> int:
-    """Return the set of a flow (CCS-6)."""
+    """Return the flow-table set of a flow (CCS-6)."""
     return (dlid ^ sl << max(sources.set_bits - _SL_BITS, 0)) & ((1 << sources.set_bits) - 1)
 
 
 @inner
 def find_entry(sources: Sources, source: int, dlid: int, sl: int) -> int:
-    """Return the entry of a flow, or ``NOBODY``."""
+    """Return the flow-table entry of a flow, or ``NOBODY`` if the flow is not known."""
     first = WAYS * set_of_flow(sources, dlid, sl)
     for place in range(first, first + WAYS):
         entry = sources.flow[source, place]
@@ -168,7 +168,7 @@ def find_entry(sources: Sources, source: int, dlid: int, sl: int) -> int:
 
 @inner
 def free_entry(sources: Sources, source: int, dlid: int, sl: int) -> int:
-    """Return the lowest free entry of a flow's set, or ``NOBODY``."""
+    """Return the lowest free flow-table entry of a flow's set, or ``NOBODY`` if the set is full."""
     first = WAYS * set_of_flow(sources, dlid, sl)
     for place in range(first, first + WAYS):
         if sources.flow[source, place].known == 0:
@@ -190,17 +190,14 @@ def is_settling(entry: Flow, cycle: int) -> bool:
 
 @inner
 def injection_gap(sources: Sources, source: int, ccti: int, blocks: int) -> int:
-    """Return the gap in cycles after a packet of ``blocks`` blocks (CCS-2)."""
+    """Return the gap in cycles after a packet of ``blocks`` blocks at a CCTI (CCS-2)."""
     shift, multiplier = sources.table[source, ccti, SHIFT], sources.table[source, ccti, MULTIPLIER]
     return (blocks >> shift) * multiplier if sources.shift_first else (blocks * multiplier) >> shift
 
 
 @inner
 def may_inject(sources: Sources, source: int, entry_index: int, blocks: int, cycle: int) -> bool:
-    """Return whether the flow of an entry may inject a packet in a cycle (CCS-1 to CCS-3).
-
-    If the flow may, its not-before is set.
-    """
+    """Return whether the flow of an entry may inject now, and if so update its not-before (CCS-1 to CCS-3)."""
     if entry_index == NOBODY:
         return True
     entry = sources.flow[source, entry_index]
@@ -239,10 +236,7 @@ def receive_becn(sources: Sources, source: int, dlid: int, sl: int, cycle: int) 
 
 @inner
 def visit_entry(sources: Sources, source: int, entry_index: int, cycle: int) -> None:
-    """Visit an entry in a cycle.
-
-    Skip it if a BECN has just changed it (CCS-8 to CCS-10).
-    """
+    """Visit an entry: lower its CCTI if the timer has ended, or free it at CCTI_Min if the flow is not held."""
     entry = sources.flow[source, entry_index]
     if entry.known == 0 or is_settling(entry, cycle):
         return

@@ -35,7 +35,7 @@ _PROBE = int(Notice.PROBE)
 
 @inner
 def schedule_order(network: Ethernet, node: int, time: int) -> None:
-    """Schedule the adapter's next order for ``time`` or later, when its reaction point is ready (ETH-12)."""
+    """Schedule the adapter's next order to its reaction point, at ``time`` or when the point is ready (ETH-12)."""
     adapter_state = network.adapter[node]
     at = max((time + _CYCLE) & ~_CYCLE, adapter_state.ready << CYCLE_BITS)
     if adapter_state.served == NONE or at < adapter_state.served:
@@ -45,7 +45,7 @@ def schedule_order(network: Ethernet, node: int, time: int) -> None:
 
 @inner
 def start_order(network: Ethernet, node: int, time: int) -> None:
-    """Give the reaction point its next order, if it is ready: feedback first, then questions (ETH-12 to ETH-14)."""
+    """Give a ready reaction point its next order: feedback before requests to send (ETH-12 to ETH-14)."""
     adapter_state = network.adapter[node]
     if time != adapter_state.served:
         return
@@ -98,10 +98,7 @@ def start_order(network: Ethernet, node: int, time: int) -> None:
 
 @inner
 def _schedule_retry(network: Ethernet, node: int, time: int) -> None:
-    """Schedule a retry for when tokens can suffice.
-
-    Do not schedule the same time twice.
-    """
+    """Schedule another request for the first time at which the tokens can suffice."""
     adapter_state = network.adapter[node]
     adapter_state.served = time
     if adapter_state.waited != time:
@@ -141,10 +138,7 @@ def _log_decision(
 
 @inner
 def next_frame(network: Ethernet, node: int, time: int) -> int:
-    """Return the next frame that an adapter sends.
-
-    Probes and replies precede data (ETH-15, ETH-16).
-    """
+    """Return the next frame that an adapter sends, or ``NONE``."""
     cycle = time >> CYCLE_BITS
     place = pop_frame(network.frames, network.control[node])
     if place != NONE:
@@ -169,7 +163,7 @@ def next_frame(network: Ethernet, node: int, time: int) -> int:
 
 @inner
 def receive_frame(network: Ethernet, node: int, frame_index: int, time: int) -> bool:
-    """Receive a frame and return whether a reply is ready to be sent (ETH-16, ETH-17)."""
+    """Receive a frame at a node. Return whether a reply is ready to be sent (ETH-16, ETH-17)."""
     frame = network.frames.frame[frame_index]
     cycle = time >> CYCLE_BITS
     if frame.kind == DATA:

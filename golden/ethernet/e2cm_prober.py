@@ -88,15 +88,15 @@ class E2CMProberState(NamedTuple):
 
     Parameters
     ----------
-    made : Probers
+    probers : Probers
         Probers of one source.
-    kept : array of int64, (7,)
+    registers : array of int64, (7,)
         Cycles until the next order is accepted; whether records are cleared until then; whether an answer is shown
         then; answer: follow, sent, valid, feedback.
     """
 
-    made: Probers
-    kept: NDArray[np.int64]
+    probers: Probers
+    registers: NDArray[np.int64]
 
 
 def new_inputs() -> NDArray[np.int64]:
@@ -114,21 +114,21 @@ def new_state(**parameters: Any) -> E2CMProberState:
 @kernel
 def reset(state: E2CMProberState) -> None:
     """Reset (EPR-12, EPR-13)."""
-    probers.reset(state.made, 0)
-    state.kept[:] = 0
-    state.kept[LEFT], state.kept[CLEARS] = state.made.probe.shape[1], 1
+    probers.reset(state.probers, 0)
+    state.registers[:] = 0
+    state.registers[LEFT], state.registers[CLEARS] = state.probers.probe.shape[1], 1
 
 
 @inner
 def is_ready(state: E2CMProberState) -> bool:
-    """Return whether an order is accepted in this cycle."""
-    return state.kept[LEFT] == 0
+    """Return whether the prober accepts an order in this cycle."""
+    return state.registers[LEFT] == 0
 
 
 @inner
 def step(state: E2CMProberState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
-    """Run a clock cycle: accept an order or continue with the previous one, then write a given delay."""
-    kept = state.kept
+    """Run a clock cycle: accept an order or continue with the current one, then write a given minimum delay."""
+    kept = state.registers
     if is_ready(state):
         kept[CLEARS:KEPT] = 0
         if inputs[ORDER] != 0:
@@ -137,15 +137,15 @@ def step(state: E2CMProberState, inputs: NDArray[np.int64], rule_counts: NDArray
             if inputs[REPLY] != 0:
                 _take_reply(state, inputs, rule_counts)
             elif inputs[PROBE] != 0:
-                kept[S_SENT] = probers.probe_byte_count(state.made, 0, inputs[FLOW])
+                kept[S_SENT] = probers.probe_byte_count(state.probers, 0, inputs[FLOW])
                 rule_counts[CARRIED] += kept[S_SENT] != 0
             else:
-                kept[S_FOLLOW] = _count_frame(state.made, inputs, rule_counts)
+                kept[S_FOLLOW] = _count_frame(state.probers, inputs, rule_counts)
     rule_counts[TOO_EARLY] += kept[CLEARS] != 0 and inputs[ORDER] != 0
     if kept[LEFT] != 0:
         kept[LEFT] -= 1
-    if inputs[W_ENABLE] != 0 and not state.made.learned:
-        _write(state.made, inputs, rule_counts)
+    if inputs[W_ENABLE] != 0 and not state.probers.learned:
+        _write(state.probers, inputs, rule_counts)
 
 
 @inner
@@ -182,11 +182,11 @@ def _count_frame(made: Probers, inputs: NDArray[np.int64], rule_counts: NDArray[
 
 @inner
 def _take_reply(state: E2CMProberState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
-    made, kept, flow = state.made, state.kept, inputs[FLOW]
+    made, kept, flow = state.probers, state.registers, inputs[FLOW]
     stamp, arrival, reported = inputs[STAMP], inputs[ARRIVAL], inputs[REPORTED]
     probe_state = made.probe[0, flow]
     replied, known, base, before = (
-        probe_state.replied != 0,
+        probe_state.has_reply != 0,
         probe_state.known != 0,
         probe_state.least,
         probe_state.occupancy,

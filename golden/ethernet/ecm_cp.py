@@ -80,17 +80,17 @@ class ECMCPState(NamedTuple):
 
     Parameters
     ----------
-    made : Points
+    points : Points
         Queue and parameters of the congestion point, as an array with a single point.
     shown : array of int64, (7, 4)
         Outputs of this cycle and of the next six: sampled, notify, stop, feedback.
-    kept : array of int64, (2,)
+    registers : array of int64, (2,)
         ``SAMPLES``: number of samples since reset. ``WAITING``: bytes in the queue at the start of the previous cycle.
     """
 
-    made: Points
+    points: Points
     shown: NDArray[np.int64]
-    kept: NDArray[np.int64]
+    registers: NDArray[np.int64]
 
 
 def new_inputs() -> NDArray[np.int64]:
@@ -106,9 +106,9 @@ def new_state(**parameters: Any) -> ECMCPState:
 @kernel
 def reset(state: ECMCPState) -> None:
     """Reset (ECP-12)."""
-    points.reset(state.made, 0)
+    points.reset(state.points, 0)
     state.shown[:] = 0
-    state.kept[:] = 0
+    state.registers[:] = 0
 
 
 @inner
@@ -117,13 +117,13 @@ def step(state: ECMCPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.i
 
     On return, ``state.shown[0]`` contains the outputs of the next cycle.
     """
-    made, shown, point_state = state.made, state.shown, state.made.point[0]
+    made, shown, point_state = state.points, state.shown, state.points.point[0]
     joins, managed, length = inputs[ENTER] != 0, inputs[MANAGED], inputs[ENTER_BYTES]
     for value in range(shown.shape[1]):
         for age in range(SHOWN_CYCLES - 1):
             shown[age, value] = shown[age + 1, value]
         shown[-1, value] = 0
-    state.kept[WAITING] = point_state.queue
+    state.registers[WAITING] = point_state.queue
     rule_counts[JOINED] += joins
     rule_counts[LEFT] += inputs[LEAVE] != 0
     rule_counts[BOTH] += joins and inputs[LEAVE] != 0
@@ -144,7 +144,7 @@ def step(state: ECMCPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.i
         rule_counts[ADDED] += managed != 0 and not found.sampled and not made.random
         if found.sampled:
             _count_sample(state, found, last, inputs, rule_counts)
-            state.kept[SAMPLES] += 1
+            state.registers[SAMPLES] += 1
     rule_counts[EMPTIED] += inputs[LEAVE] != 0 and inputs[LEAVE_BYTES] > point_state.queue
     if inputs[LEAVE] != 0:
         points.remove_frame(made, 0, inputs[LEAVE_BYTES])
@@ -159,10 +159,10 @@ def _count_sample(
     rule_counts: NDArray[np.int64],
 ) -> None:
     """Count the rules that a sample exercises."""
-    made = state.made
+    made = state.points
     queue = made.point[0].queue
     plain = made.set_point - queue - made.weight * (queue - last)
-    rule_counts[FIRST] += state.kept[SAMPLES] == 0
+    rule_counts[FIRST] += state.registers[SAMPLES] == 0
     rule_counts[STOPPED] += notification.stop
     if notification.stop:
         return

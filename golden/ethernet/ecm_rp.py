@@ -80,15 +80,15 @@ class ECMRPState(NamedTuple):
 
     Parameters
     ----------
-    made : Limiters
+    limiters : Limiters
         Limiters of one source.
-    kept : array of int64, (10,)
+    registers : array of int64, (10,)
         Cycle; cycles until the next order is accepted; whether an answer is shown then; whether a visit is due;
         answer: may, limited, rate, probe, tag; number of limiters shown until then.
     """
 
-    made: Limiters
-    kept: NDArray[np.int64]
+    limiters: Limiters
+    registers: NDArray[np.int64]
 
 
 def new_inputs() -> NDArray[np.int64]:
@@ -104,20 +104,20 @@ def new_state(**parameters: Any) -> ECMRPState:
 @kernel
 def reset(state: ECMRPState) -> None:
     """Reset (ERP-15)."""
-    limiters.reset(state.made, 0)
-    state.kept[:] = 0
+    limiters.reset(state.limiters, 0)
+    state.registers[:] = 0
 
 
 @inner
 def is_ready(state: ECMRPState) -> bool:
-    """Return whether an order is accepted in this cycle."""
-    return state.kept[LEFT] == 0
+    """Return whether the reaction point accepts an order in this cycle."""
+    return state.registers[LEFT] == 0
 
 
 @inner
 def step(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
-    """Run a clock cycle: accept an order, start a visit, or continue with either."""
-    made, kept = state.made, state.kept
+    """Run a clock cycle: accept an order, start a periodic visit, or continue with the current one."""
+    made, kept = state.limiters, state.registers
     if is_ready(state):
         kept[ANSWERS] = 0
         if inputs[ORDER] != 0:
@@ -150,7 +150,7 @@ def step(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.i
 
 @inner
 def _ask(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> bool:
-    made, flow, length, now = state.made, inputs[FLOW], inputs[FRAME_BYTES], state.kept[NOW]
+    made, flow, length, now = state.limiters, inputs[FLOW], inputs[FRAME_BYTES], state.registers[NOW]
     flow_state = made.flow[0, flow]
     if flow_state.limited == 0:
         rule_counts[UNLIMITED] += 1
@@ -169,7 +169,7 @@ def _ask(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.i
 
 @inner
 def _receive_notification(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> bool:
-    made, flow, notice, now = state.made, inputs[FLOW], inputs[NOTICE], state.kept[NOW]
+    made, flow, notice, now = state.limiters, inputs[FLOW], inputs[NOTICE], state.registers[NOW]
     cpid, feedback = inputs[CPID], inputs[FEEDBACK]
     flow_state = made.flow[0, flow]
     was, rate, stopped = flow_state.limited != 0, flow_state.rate, flow_state.last > now

@@ -97,7 +97,7 @@ class Running:
 
 
 def is_over(network: Ethernet) -> bool:
-    """Return whether the sources stopped and all their frames are delivered or dropped."""
+    """Return whether the sources have stopped and every frame has been delivered or dropped."""
     common, frames = network.common, network.frames
     return bool(common[NOW] >= common[STOP] and common[WAITING] == 0 and frames.unused[1] == len(frames.frame))
 
@@ -122,7 +122,7 @@ def _run_events(network: Ethernet, end_time: int) -> None:
             tried = place ^ 1
         elif kind == AGAIN:
             network.channel[place].refresh_scheduled = 0
-            if watermarks.refresh_cycle(network.marks, place) <= time >> CYCLE_BITS:
+            if watermarks.refresh_cycle(network.watermarks, place) <= time >> CYCLE_BITS:
                 tried = place ^ 1  # sent as soon as the transmitter is free
             else:
                 schedule_pause_refresh(network, place)
@@ -151,9 +151,9 @@ def _receive_from_link(network: Ethernet, channel: int, time: int) -> int:
     Return the transmitter that may start then, or ``NONE``.
     """
     channel_state, nodes = network.channel[channel], network.adapter.shape[0]
-    place = _pop_late_frame(network, network.entering[channel], time >> CYCLE_BITS)
+    place = _pop_late_frame(network, network.frames_to_join[channel], time >> CYCLE_BITS)
     if place == NONE:
-        place = pop_frame(network.frames, network.flying[channel])
+        place = pop_frame(network.frames, network.in_flight[channel])
         frame = network.frames.frame[place]
         if frame.kind == PAUSE:
             receive_pause(network, channel ^ 1, frame.feedback, time)
@@ -163,7 +163,7 @@ def _receive_from_link(network: Ethernet, channel: int, time: int) -> int:
             return channel ^ 1 if receive_frame(network, channel_state.receiver, place, time) else NONE
         if not store_frame(network, channel, place, time):
             return NONE
-    to = enqueue_frame(network, channel_state.receiver - nodes, place, network.entering[channel], time)
+    to = enqueue_frame(network, channel_state.receiver - nodes, place, network.frames_to_join[channel], time)
     if to == NONE:
         push(network.heap, time + TIMES_A_CYCLE, ARRIVE, channel)
     return to
@@ -171,7 +171,7 @@ def _receive_from_link(network: Ethernet, channel: int, time: int) -> int:
 
 @inner
 def _pop_late_frame(network: Ethernet, late_frames: Queue, cycle: int) -> int:
-    """Remove and return the first frame that could not join earlier and was not tried in this cycle, or ``NONE``."""
+    """Remove and return the first waiting frame that has not been tried in this cycle, or ``NONE``."""
     first = late_frames.first
     if first == NONE or network.frames.frame[first].ready == cycle:
         return NONE
@@ -183,7 +183,7 @@ def _send_notification(network: Ethernet, output: int, time: int) -> int:
     """Send a notification of an output's congestion point (ETH-7)."""
     place = _pop_late_frame(network, network.late[output], time >> CYCLE_BITS)
     if place == NONE:
-        place = pop_frame(network.frames, network.noted[output])
+        place = pop_frame(network.frames, network.pending_notifications[output])
     switch = network.channel[output].sender - network.adapter.shape[0]
     to = enqueue_frame(network, switch, place, network.late[output], time)
     if to == NONE:

@@ -67,17 +67,14 @@ class Frame:
 
 
 class Queue:
-    """A list of frames.
-
-    ``first`` is ``NONE`` if it is empty.
-    """
+    """List of frames: first and last. ``first`` is ``NONE`` if the list is empty."""
 
     first: Int32
     last: Int32
 
 
 class Frames(NamedTuple):
-    """The frame pool.
+    """Pool of frames.
 
     Parameters
     ----------
@@ -112,7 +109,7 @@ def grown_frames(frames: Frames) -> Frames:
 
 
 def new_queues(*counts: int) -> Records[Queue]:
-    """Return empty queues."""
+    """Return an array of empty queues."""
     queues = new_records(Queue, *counts)
     queues["first"], queues["last"] = NONE, NONE
     return queues
@@ -120,7 +117,7 @@ def new_queues(*counts: int) -> Records[Queue]:
 
 @inner
 def new_frame(frames: Frames, kind: int, source: int, destination: int, length: int) -> int:
-    """Allocate a frame and set its basic fields, without clearing the other fields."""
+    """Allocate a frame and set kind, source, destination and length. Other fields keep old values."""
     place = frames.unused[0]
     frame = frames.frame[place]
     frames.unused[0] = frame.after
@@ -151,7 +148,7 @@ def append_frame(frames: Frames, queue: Queue, frame_index: int) -> None:
 
 @inner
 def pop_frame(frames: Frames, queue: Queue) -> int:
-    """Remove and return the first frame of a queue, or ``NONE``."""
+    """Remove the first frame of a queue and return it, or ``NONE`` if the queue is empty."""
     place = queue.first
     if place != NONE:
         queue.first = frames.frame[place].after

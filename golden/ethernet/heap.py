@@ -94,5 +94,5 @@ def kind_of(event: int) -> int:
 
 @inner
 def place_of(event: int) -> int:
-    """Return the place of an event."""
+    """Return the place of an event: index of the channel, node or output to which it belongs."""
     return event & ((1 << _PLACE_BITS) - 1)

@@ -90,7 +90,7 @@ class Limiters(NamedTuple):
         Tokens of a full bucket.
     scale : int
         Scale factor of the feedback.
-    of_current, strict : bool
+    of_current_rate, strict : bool
         Options ``gain_of`` "current" and ``strict``.
     drift : int
         Rate increase of a drift.
@@ -106,7 +106,7 @@ class Limiters(NamedTuple):
     least: int
     bucket: int
     scale: int
-    of_current: bool
+    of_current_rate: bool
     strict: bool
     drift: int
     stop_bits: int
@@ -172,10 +172,7 @@ def is_limited(limiters: Limiters, source: int, flow: int) -> bool:
 
 @inner
 def update_tokens(limiters: Limiters, source: int, flow: int, cycle: int) -> None:
-    """Count a flow's tokens up to a cycle.
-
-    The result does not depend on how often this is done (ERP-3).
-    """
+    """Add the tokens that a flow has earned up to a cycle."""
     flow_state = limiters.flow[source, flow]
     if cycle > flow_state.last:
         flow_state.tokens = min(flow_state.tokens + flow_state.rate * (cycle - flow_state.last), limiters.bucket)
@@ -184,10 +181,7 @@ def update_tokens(limiters: Limiters, source: int, flow: int, cycle: int) -> Non
 
 @inner
 def may_start(limiters: Limiters, source: int, flow: int, length: int, cycle: int) -> bool:
-    """Return whether a frame of ``length`` bytes may start in a cycle.
-
-    If so, take its tokens (ERP-1 to ERP-4).
-    """
+    """Return whether the tokens of a flow suffice for a frame of ``length`` bytes in a cycle."""
     flow_state = limiters.flow[source, flow]
     if flow_state.limited == 0:
         return True
@@ -201,7 +195,7 @@ def may_start(limiters: Limiters, source: int, flow: int, length: int, cycle: in
 
 @inner
 def earliest_start(limiters: Limiters, source: int, flow: int, length: int, cycle: int) -> int:
-    """Return the first cycle from ``cycle`` on in which a frame may start, if no feedback arrives before."""
+    """Return the first cycle, at least ``cycle``, in which the tokens suffice, if no feedback arrives before."""
     flow_state = limiters.flow[source, flow]
     if flow_state.limited == 0:
         return cycle
@@ -211,21 +205,21 @@ def earliest_start(limiters: Limiters, source: int, flow: int, length: int, cycl
 
 @inner
 def feedback_fraction(limiters: Limiters, feedback: int) -> int:
-    """Return the magnitude of a feedback relative to its saturation, in 2**-15 (ERP-6)."""
+    """Return the magnitude of a feedback as a fraction of its saturation value, in 2**-15 (ERP-6)."""
     return min(abs(feedback) * limiters.scale >> SCALE_BITS, 1 << FRACTION_BITS)
 
 
 @inner
 def rate_decrease(rate: int, fraction: int) -> int:
-    """Return the decrease of a rate: half of the fraction of it (ERP-7)."""
+    """Return half of ``fraction`` of a rate, by which a negative feedback lowers the rate (ERP-7)."""
     return rate * fraction >> FRACTION_BITS + 1
 
 
 @inner
 def rate_increase(limiters: Limiters, source: int, flow: int, notice: int, fraction: int) -> int:
-    """Return the increase of a rate: Gi times the fraction of the link's rate or of the current rate (ERP-8)."""
+    """Return Gi times ``fraction`` of the link's or of the current rate, for a positive feedback (ERP-8)."""
     flow_state = limiters.flow[source, flow]
-    base = flow_state.rate if limiters.of_current else limiters.source[source].link
+    base = flow_state.rate if limiters.of_current_rate else limiters.source[source].link
     return (base * limiters.gain[notice] >> GAIN_BITS) * fraction >> FRACTION_BITS
 
 
@@ -282,10 +276,7 @@ def receive_notification(
 
 @inner
 def _raise_rate(limiters: Limiters, source: int, flow: int, increase: int) -> None:
-    """Raise a flow's rate.
-
-    Remove the limiter at the link's rate (ERP-10).
-    """
+    """Raise the rate of a flow, and remove the limiter at link rate."""
     flow_state, common = limiters.flow[source, flow], limiters.source[source]
     flow_state.rate += increase
     if flow_state.rate >= common.link:

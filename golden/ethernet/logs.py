@@ -15,7 +15,7 @@ _VALUES = 11
 
 
 class Log(NamedTuple):
-    """Entries in the order of their cycles.
+    """Log of block inputs and decisions, in the order of cycles.
 
     Parameters
     ----------
@@ -55,10 +55,7 @@ def new_log(channels: int, nodes: int, points: Sequence[int], sources: Sequence[
 def log_entry(
     log: Log, cycle: int, kind: int, owner: int, inputs: tuple[int, int, int, int], outputs: tuple[int, int, int, int]
 ) -> None:
-    """Add an entry.
-
-    Count it even if the log is full.
-    """
+    """Append an entry. Entries beyond the log's capacity are counted but not stored."""
     at = log.used[0]
     log.used[0] = at + 1
     if at >= log.entry.shape[0]:

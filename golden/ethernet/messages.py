@@ -17,7 +17,7 @@ _GOES_ON, _IS_IDLE = range(2)
 
 
 class Message:
-    """A waiting message.
+    """A message of which no frame, or not every frame, has been granted.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Message:
 
 
 class Backlog:
-    """Waiting messages of a flow.
+    """Messages of a flow that wait in the adapter.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Backlog:
         Number of waiting frames.
     first, last : int
         First and last message; ``first`` is valid only while frames wait.
-    begun : int
+    granted_frames : int
         Number of granted frames of the first message.
     """
 
@@ -53,7 +53,7 @@ class Backlog:
     frames: Int64
     first: Int32
     last: Int32
-    begun: Int32
+    granted_frames: Int32
 
 
 class Messages(NamedTuple):
@@ -139,7 +139,7 @@ def _consecutive_successes(messages: Messages, node: int, probability: int) -> i
 
 @inner
 def generate_message(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
-    """Generate a message of a node and return its destination, its frames, and the slots until the next message."""
+    """Generate a message of a node and return (destination, frames, idle slots until the next message)."""
     drawn, to = draw_bits(messages.bits[node]), 0
     while drawn >= messages.to[node, to]:
         to += 1
@@ -160,20 +160,20 @@ def generate_message(messages: Messages, node: int, cycle: int) -> tuple[int, in
 
 @inner
 def remove_frame(messages: Messages, node: int, destination: int) -> tuple[int, int, int, bool]:
-    """Remove a frame from the backlog of a flow that has one.
+    """Remove the next frame of a flow from its backlog, which must not be empty.
 
-    Return its message's cycle of generation, serial and number of frames, and whether the frame is the last.
+    Return cycle of generation, serial number and number of frames of its message, and whether the frame is the last.
     """
     backlog_state = messages.backlog[node, destination]
     place = backlog_state.first
     message = messages.message[place]
-    if backlog_state.begun == 0:
+    if backlog_state.granted_frames == 0:
         backlog_state.serial += 1
-    backlog_state.begun += 1
+    backlog_state.granted_frames += 1
     backlog_state.frames -= 1
-    is_last = backlog_state.begun == message.frames
+    is_last = backlog_state.granted_frames == message.frames
     if is_last:
-        backlog_state.begun, backlog_state.first = 0, message.after
+        backlog_state.granted_frames, backlog_state.first = 0, message.after
         message.after = messages.unused[0]
         messages.unused[0] = place
         messages.unused[1] += 1

@@ -111,7 +111,7 @@ class Ethernet(NamedTuple):
         ``DIGEST``: digest of all deliveries. ``HOPS``: number of 64-byte flits sent on links.
     heap : Heap
         Pending events.
-    frames, messages, points, limiters, probers, marks
+    frames, messages, points, limiters, probers, watermarks
         State of the respective modules; congestion points and input memories are numbered like channels.
     channel : Records of Channel, (channels,)
         Links.
@@ -121,11 +121,11 @@ class Ethernet(NamedTuple):
         Measurements by source and destination.
     switch : Records of Switch, (switches,)
         Measurements by switch.
-    flying : Records of Queue, (channels,)
+    in_flight : Records of Queue, (channels,)
         Frames in flight.
-    entering : Records of Queue, (channels,)
+    frames_to_join : Records of Queue, (channels,)
         Arrived frames that could not join their output queue yet.
-    noted : Records of Queue, (channels,)
+    pending_notifications : Records of Queue, (channels,)
         Notifications not yet sent by an output's congestion point.
     late : Records of Queue, (channels,)
         Notifications that could not join a queue yet.
@@ -178,14 +178,14 @@ class Ethernet(NamedTuple):
     points: Points
     limiters: Limiters
     probers: Probers
-    marks: Watermarks
+    watermarks: Watermarks
     channel: Records[Channel]
     adapter: Records[Adapter]
     flow: Records[Flow]
     switch: Records[Switch]
-    flying: Records[Queue]
-    entering: Records[Queue]
-    noted: Records[Queue]
+    in_flight: Records[Queue]
+    frames_to_join: Records[Queue]
+    pending_notifications: Records[Queue]
     late: Records[Queue]
     control: Records[Queue]
     granted: Records[Queue]
@@ -210,12 +210,12 @@ class Ethernet(NamedTuple):
 
 
 def time_units_per_byte(mbps: int) -> int:
-    """Return the time units of 0.8 ns that a byte takes at a rate."""
+    """Return the transmission time of a byte at a rate, in time units of 0.8 ns."""
     return 10_000 // mbps
 
 
 def minimum_delay_cycles(fabric: Fabric, source: int, destination: int, flight_times: int) -> int:
-    """Return the minimum one-way delay of a probe in cycles, rounded up to whole cycles at each node."""
+    """Return the minimum one-way delay of a probe in cycles, rounded up at each node."""
     channels, time = fabric.channels(), 0
     for channel in fabric.path(source, destination):
         time = ((time + 64 * time_units_per_byte(channels[channel][2]) + flight_times >> CYCLE_BITS) + 1) << CYCLE_BITS
@@ -242,7 +242,7 @@ def new_ethernet(
     logged_nodes: Sequence[int] = (),
     log_room: int = 0,
 ) -> Ethernet:
-    """Return an idle network.
+    """Return an idle Ethernet network.
 
     Parameters
     ----------
@@ -299,14 +299,14 @@ def new_ethernet(
         points=new_points(**_with_seed(ECMCPParameters(**options.cp), seed), points=channels),
         limiters=new_limiters(**_with_seed(limited, seed), sources=nodes),
         probers=new_probers(**probed, sources=nodes),
-        marks=new_watermarks(**PauseParameters(**options.pause), inputs=channels),
+        watermarks=new_watermarks(**PauseParameters(**options.pause), inputs=channels),
         channel=channel,
         adapter=adapter,
         flow=new_records(Flow, nodes, nodes),
         switch=new_records(Switch, switches),
-        flying=new_queues(channels),
-        entering=new_queues(channels),
-        noted=new_queues(channels),
+        in_flight=new_queues(channels),
+        frames_to_join=new_queues(channels),
+        pending_notifications=new_queues(channels),
         late=new_queues(channels),
         control=new_queues(nodes),
         granted=new_queues(nodes),
@@ -334,7 +334,9 @@ def new_ethernet(
     made_net.common[STOP] = time_units(stop_seconds)
     if not scheme.pause:
         for place in range(channels):
-            set_watermarks(made_net.marks, place, made_net.marks.high_bytes, made_net.marks.low_bytes, 0, 0)
+            set_watermarks(
+                made_net.watermarks, place, made_net.watermarks.high_bytes, made_net.watermarks.low_bytes, 0, 0
+            )
     for source in range(nodes):
         for destination in range(nodes):
             if source != destination:
@@ -348,10 +350,10 @@ def new_ethernet(
 
 
 def time_units(seconds: float) -> int:
-    """Return a time in units of 0.8 ns."""
+    """Convert seconds to time units of 0.8 ns."""
     return round(seconds * 1.25e9)
 
 
 def _with_seed(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Return the parameters of a block with its random seed derived from ``seed``."""
+    """Return the parameters of a block with a random seed derived from ``seed``."""
     return {**parameters, "seed": (int(parameters["seed"]) * (2 * seed + 1)) % ((1 << 31) - 1) or 1}

@@ -32,7 +32,7 @@ _SENDS, _PAUSES = 1, 2
 @inner
 def _check_pause_state(network: Ethernet, channel: int, cycle: int) -> None:
     """Schedule a watermark check of an input in the next cycle if its pause state may change then (ETH-8)."""
-    channel_state, mark = network.channel[channel], network.marks.input[channel]
+    channel_state, mark = network.channel[channel], network.watermarks.input[channel]
     turns = mark.level < mark.low if mark.sent_pause != 0 else mark.level > mark.high
     if network.paused and turns:
         _schedule_watermark_check(network, channel_state, channel, cycle + 1)
@@ -48,13 +48,10 @@ def _schedule_watermark_check(network: Ethernet, channel_state: Channel, channel
 
 @inner
 def store_frame(network: Ethernet, channel: int, frame_index: int, time: int) -> bool:
-    """Store a frame in an input memory and return whether it fits (ETH-5).
-
-    A frame that does not fit is dropped and counted.
-    """
+    """Store a frame in its input memory. Return False if the frame does not fit and is dropped (ETH-5)."""
     frame = network.frames.frame[frame_index]
     cycle, switch = time >> CYCLE_BITS, network.channel[channel].receiver - network.adapter.shape[0]
-    if not watermarks.store_frame(network.marks, channel, frame.length, cycle):
+    if not watermarks.store_frame(network.watermarks, channel, frame.length, cycle):
         network.switch[switch].dropped += frame.kind == DATA
         network.switch[switch].lost += frame.kind != DATA
         if frame.kind == DATA:
@@ -70,7 +67,7 @@ def store_frame(network: Ethernet, channel: int, frame_index: int, time: int) ->
 def enqueue_frame(network: Ethernet, switch: int, frame_index: int, late_frames: Queue, time: int) -> int:
     """Append a frame to its output queue and return the output (ETH-6).
 
-    If another frame joined in this cycle, the frame is appended to ``late_frames`` and ``NONE`` is returned.
+    An output accepts one frame per cycle. A second frame waits in ``late_frames``, and ``NONE`` is returned.
     """
     frame = network.frames.frame[frame_index]
     to, cycle = network.route[switch, frame.destination], time >> CYCLE_BITS
@@ -105,23 +102,20 @@ def enqueue_frame(network: Ethernet, switch: int, frame_index: int, late_frames:
 def _create_notification(
     network: Ethernet, addressee: int, source: int, destination: int, notification: Notification, time: int
 ) -> None:
-    """Create a notification, to be sent when the congestion point's latency has passed (ETH-7)."""
+    """Create a notification to a source, to be sent after the congestion point's latency (ETH-7)."""
     place = new_frame(network.frames, NOTIFICATION, destination, source, CONTROL_BYTES)
     note, switch = network.frames.frame[place], network.channel[addressee].sender - network.adapter.shape[0]
     note.tag, note.feedback, note.notice = addressee, notification.feedback, _STOP if notification.stop else _POINT
     network.switch[switch].raising += notification.feedback > 0
     network.switch[switch].lowering += notification.feedback <= 0
-    append_frame(network.frames, network.noted[addressee], place)
+    append_frame(network.frames, network.pending_notifications[addressee], place)
     push(network.heap, time + (SHOWN_CYCLES << CYCLE_BITS), NOTIFY, addressee)
 
 
 @inner
 def schedule_pause_refresh(network: Ethernet, channel: int) -> None:
-    """Schedule the refresh of an input's PAUSE, if one is in force (PAU-7).
-
-    At most one event is pending.
-    """
-    again, channel_state = watermarks.refresh_cycle(network.marks, channel), network.channel[channel]
+    """Schedule the repetition of an input's PAUSE frame while the neighbour must pause (PAU-7)."""
+    again, channel_state = watermarks.refresh_cycle(network.watermarks, channel), network.channel[channel]
     if again != watermarks.NEVER and channel_state.refresh_scheduled == 0:
         channel_state.refresh_scheduled = 1
         push(network.heap, again << CYCLE_BITS, AGAIN, channel)
@@ -129,7 +123,7 @@ def schedule_pause_refresh(network: Ethernet, channel: int) -> None:
 
 @inner
 def receive_pause(network: Ethernet, channel: int, quanta: int, time: int) -> None:
-    """Pause a transmitter for ``quanta`` quanta of its link, from the end of the frame on the wire (ETH-9)."""
+    """Pause a transmitter for ``quanta`` quanta of its link, after the frame being sent (ETH-9)."""
     channel_state = network.channel[channel]
     begins = channel_state.ends if channel_state.sending != 0 else time
     channel_state.until = begins + quanta * _QUANTUM_BYTES * channel_state.unit
@@ -137,21 +131,21 @@ def receive_pause(network: Ethernet, channel: int, quanta: int, time: int) -> No
 
 @inner
 def start_frame(network: Ethernet, channel: int, time: int) -> None:
-    """Start the next frame of an idle transmitter, if it may send (ETH-3, ETH-8, ETH-9, ETH-10)."""
+    """Start the next frame of an idle transmitter that may send (ETH-3, ETH-8, ETH-9, ETH-10)."""
     channel_state = network.channel[channel]
     if channel_state.sending != 0:
         return
     back, cycle = channel ^ 1, time >> CYCLE_BITS
     at_switch = channel_state.sender >= network.adapter.shape[0]
-    if at_switch and network.paused and watermarks.is_pause_frame_due(network.marks, back, cycle):
+    if at_switch and network.paused and watermarks.is_pause_frame_due(network.watermarks, back, cycle):
         place = new_frame(network.frames, PAUSE, NONE, NONE, CONTROL_BYTES)
-        network.frames.frame[place].feedback = watermarks.pause_quanta(network.marks, back, cycle)
-        watermarks.note_frame_sent(network.marks, back, cycle)
+        network.frames.frame[place].feedback = watermarks.pause_quanta(network.watermarks, back, cycle)
+        watermarks.note_frame_sent(network.watermarks, back, cycle)
         schedule_pause_refresh(network, back)
         _schedule_watermark_check(network, network.channel[back], back, cycle + 1)
         _put_on_wire(network, channel_state, channel, place, time)
         return
-    if time < channel_state.rests:
+    if time < channel_state.no_start_until:
         return
     if time < channel_state.until:
         if channel_state.wake_scheduled == 0:
@@ -165,7 +159,7 @@ def start_frame(network: Ethernet, channel: int, time: int) -> None:
 
 @inner
 def _dequeue(network: Ethernet, channel_state: Channel, channel: int) -> int:
-    """Remove and return the next frame of an output (ETH-4)."""
+    """Remove and return the next frame that an output sends (ETH-4)."""
     if network.by_arrival:
         return pop_frame(network.frames, network.queue[0, channel])
     inputs = network.inputs[channel_state.sender - network.adapter.shape[0]]
@@ -194,9 +188,9 @@ def _put_on_wire(network: Ethernet, channel_state: Channel, channel: int, frame_
     free_at = time + frame.length * channel_state.unit
     channel_state.ends = free_at
     if channel_state.slower > 1 and not is_pause:
-        channel_state.rests = time + frame.length * channel_state.unit * channel_state.slower
-        push(network.heap, channel_state.rests, RESTED, channel)
-    append_frame(network.frames, network.flying[channel], frame_index)
+        channel_state.no_start_until = time + frame.length * channel_state.unit * channel_state.slower
+        push(network.heap, channel_state.no_start_until, RESTED, channel)
+    append_frame(network.frames, network.in_flight[channel], frame_index)
     push(network.heap, free_at, DONE, channel)
     push(network.heap, ((free_at + network.flight) // TIMES_A_CYCLE + 1) * TIMES_A_CYCLE, ARRIVE, channel)
     network.common[HOPS] += (frame.length + 63) // 64
@@ -204,7 +198,7 @@ def _put_on_wire(network: Ethernet, channel_state: Channel, channel: int, frame_
 
 @inner
 def end_frame(network: Ethernet, channel: int, time: int) -> None:
-    """End a frame on the wire: free its memory and shorten its queue (ETH-5, ETH-6)."""
+    """End the frame being sent: free its memory and shorten the output queue (ETH-5, ETH-6)."""
     channel_state = network.channel[channel]
     if channel_state.sender >= network.adapter.shape[0] and channel_state.sending == _SENDS:
         points.remove_frame(network.points, channel, channel_state.length)
@@ -213,6 +207,6 @@ def end_frame(network: Ethernet, channel: int, time: int) -> None:
                 network.log, time >> CYCLE_BITS, logs.LEFT, channel, (channel_state.length, 0, 0, 0), (0, 0, 0, 0)
             )
         if channel_state.input != NONE:
-            watermarks.remove_frame(network.marks, channel_state.input, channel_state.length, time >> CYCLE_BITS)
+            watermarks.remove_frame(network.watermarks, channel_state.input, channel_state.length, time >> CYCLE_BITS)
             _check_pause_state(network, channel_state.input, time >> CYCLE_BITS)
     channel_state.sending = 0

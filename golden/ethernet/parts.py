@@ -6,7 +6,7 @@ from vlane.golden.compiler.records import Int16, Int32, Int64
 
 
 class Channel:
-    """One direction of a link, with its transmitter and the input at its end.
+    """State of one direction of a link: its transmitter and the input at its far end.
 
     Parameters
     ----------
@@ -14,7 +14,7 @@ class Channel:
         Time until which the transmitter is paused.
     ends : int
         Time at which the transmitter's last frame ends.
-    rests : int
+    no_start_until : int
         Time until which a slow transmitter starts no frame except PAUSE.
     joined : int
         Last cycle in which a frame joined the transmitter's queue.
@@ -44,7 +44,7 @@ class Channel:
 
     until: Int64
     ends: Int64
-    rests: Int64
+    no_start_until: Int64
     joined: Int64
     looked: Int64
     sending: Int32
@@ -61,7 +61,7 @@ class Channel:
 
 
 class Adapter:
-    """A node's adapter.
+    """State of a node's adapter.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Flow:
 
 
 class Switch:
-    """Measurements of a switch: dropped data frames, other dropped frames, and notifications by sign."""
+    """Counters of a switch: dropped data frames, other dropped frames, notifications that lower and raise rates."""
 
     dropped: Int64
     lost: Int64

@@ -71,14 +71,14 @@ class PauseState(NamedTuple):
 
     Parameters
     ----------
-    marks : Watermarks
+    watermarks : Watermarks
         Memory of one input.
-    seen : array of int64, (3,)
+    previous_state : array of int64, (3,)
         Cycle; whether the neighbour was paused, and whether a frame was requested, in the previous cycle.
     """
 
-    marks: Watermarks
-    seen: NDArray[np.int64]
+    watermarks: Watermarks
+    previous_state: NDArray[np.int64]
 
 
 def new_inputs() -> NDArray[np.int64]:
@@ -94,38 +94,40 @@ def new_state(**parameters: int) -> PauseState:
 @kernel
 def reset(state: PauseState) -> None:
     """Reset (PAU-10)."""
-    watermarks.reset(state.marks, 0)
-    state.seen[:] = 0
+    watermarks.reset(state.watermarks, 0)
+    state.previous_state[:] = 0
 
 
 @inner
 def drops_frame(state: PauseState, inputs: NDArray[np.int64]) -> bool:
     """Return whether the frame of this cycle is dropped."""
-    return inputs[ARRIVE] != 0 and not watermarks.fits(state.marks, 0, inputs[ARRIVE_BYTES], state.seen[NOW])
+    return inputs[ARRIVE] != 0 and not watermarks.fits(
+        state.watermarks, 0, inputs[ARRIVE_BYTES], state.previous_state[NOW]
+    )
 
 
 @inner
 def step(state: PauseState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
     """Run a clock cycle."""
-    marks, now = state.marks, state.seen[NOW]
+    marks, now = state.watermarks, state.previous_state[NOW]
     _count_rules(state, inputs, rule_counts)
     if inputs[ARRIVE] != 0:
         watermarks.store_frame(marks, 0, inputs[ARRIVE_BYTES], now)
     if inputs[LEAVE] != 0:
         watermarks.remove_frame(marks, 0, inputs[LEAVE_BYTES], now)
-    state.seen[WAS_PAUSED] = watermarks.is_paused(marks, 0, now)
-    state.seen[WANTED] = watermarks.is_pause_frame_due(marks, 0, now) and inputs[SAID] == 0
+    state.previous_state[WAS_PAUSED] = watermarks.is_paused(marks, 0, now)
+    state.previous_state[WANTED] = watermarks.is_pause_frame_due(marks, 0, now) and inputs[SAID] == 0
     if inputs[SAID] != 0:
         watermarks.note_frame_sent(marks, 0, now)
     if inputs[W_ENABLE] != 0:
         watermarks.set_watermarks(marks, 0, inputs[W_HIGH], inputs[W_LOW], inputs[W_PAUSE], now)
-    state.seen[NOW] = now + 1
+    state.previous_state[NOW] = now + 1
 
 
 @inner
 def _count_rules(state: PauseState, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
     """Count the rules that a cycle exercises."""
-    marks, now = state.marks, state.seen[NOW]
+    marks, now = state.watermarks, state.previous_state[NOW]
     paused, is_due = watermarks.is_paused(marks, 0, now), watermarks.is_pause_frame_due(marks, 0, now)
     input_state, length = marks.input[0], inputs[ARRIVE_BYTES]
     drops = drops_frame(state, inputs)
@@ -141,13 +143,13 @@ def _count_rules(state: PauseState, inputs: NDArray[np.int64], rule_counts: NDAr
     )
     rule_counts[DROPPED] += drops
     rule_counts[DROPS_FULL] += drops and input_state.drops == DROP_MOST
-    was = state.seen[WAS_PAUSED] != 0
+    was = state.previous_state[WAS_PAUSED] != 0
     rule_counts[PAUSED] += paused and not was
     rule_counts[AT_HIGH] += not paused and input_state.enabled != 0 and input_state.level == input_state.high
     rule_counts[RESUMED] += was and not paused and input_state.enabled != 0
     rule_counts[AT_LOW] += paused and input_state.level == input_state.low
     rule_counts[ASKED] += is_due and paused != (input_state.sent_pause != 0)
-    rule_counts[MISSED] += state.seen[WANTED] != 0 and not is_due
+    rule_counts[MISSED] += state.previous_state[WANTED] != 0 and not is_due
     rule_counts[REFRESHED] += inputs[SAID] != 0 and is_due and paused and input_state.sent_pause != 0
     rule_counts[SAID_PAUSE] += inputs[SAID] != 0 and paused
     rule_counts[SAID_GO] += inputs[SAID] != 0 and not paused and input_state.sent_pause != 0

@@ -146,10 +146,7 @@ def reset(points: Points, point_index: int) -> None:
 
 @inner
 def takes_sample(points: Points, point_index: int, length: int) -> bool:
-    """Return whether a managed frame is sampled.
-
-    Advance the random sequence or the byte count (ECP-3 to ECP-6).
-    """
+    """Return whether a managed frame is sampled, and advance the sampling state."""
     point_state = points.point[point_index]
     if points.random:
         point_state.word = next_state(point_state.word)
@@ -163,13 +160,13 @@ def takes_sample(points: Points, point_index: int, length: int) -> bool:
 
 @inner
 def feedback_units(feedback: int) -> int:
-    """Return feedback in units of 64 bytes, rounded towards 0 (ECP-8)."""
+    """Convert a feedback from bytes to units of 64 bytes, rounded towards 0 (ECP-8)."""
     return feedback // FEEDBACK_BYTES if feedback >= 0 else -(-feedback // FEEDBACK_BYTES)
 
 
 @inner
 def feedback_bytes(points: Points, queue: int, last: int) -> int:
-    """Return the feedback of a sample in bytes, saturated (ECP-7, ECP-9)."""
+    """Return the saturated feedback of a sample in bytes (ECP-7, ECP-9)."""
     if points.bcn_max and queue > points.max_bytes:
         return -points.most
     feedback = points.set_point - queue - points.weight * (queue - last)
@@ -178,7 +175,7 @@ def feedback_bytes(points: Points, queue: int, last: int) -> int:
 
 @inner
 def add_frame(points: Points, point_index: int, length: int, managed: int, tagged: int) -> Notification:
-    """Add a frame to an output's queue (ECP-1 to ECP-11).
+    """Add a frame to an output's queue and return the result of sampling (ECP-1 to ECP-11).
 
     Parameters
     ----------

@@ -11,14 +11,11 @@ _FAR, _NEAR = PRBS_BITS - DRAW_BITS, PRBS_TAP - DRAW_BITS
 
 @inner
 def next_state(word: int) -> int:
-    """Return the state 24 bits later.
-
-    Bit 0 of a state is the newest bit of the sequence.
-    """
+    """Return the state of the random sequence after the next draw of 24 bits."""
     return (word << DRAW_BITS | ((word >> _FAR ^ word >> _NEAR) & _NUMBER)) & _STATE
 
 
 @inner
 def random_number(word: int) -> int:
-    """Return the random number (below 2**24) of a state after a draw."""
+    """Return the 24-bit random number of a state that follows a draw."""
     return word & _NUMBER

@@ -32,7 +32,7 @@ class Probe:
         Minimum one-way delay in cycles.
     occupancy : int
         Occupancy of the previous reply in bytes.
-    begun, replied, known : int
+    begun, has_reply, known : int
         Whether a probe was sent, a reply arrived, and the previous reply had an occupancy.
     """
 
@@ -43,7 +43,7 @@ class Probe:
     least: Int64
     occupancy: Int32
     begun: Int16
-    replied: Int16
+    has_reply: Int16
     known: Int16
 
 
@@ -130,7 +130,7 @@ def reset(probers: Probers, source: int) -> None:
             0,
             0,
         )
-        probe_state.begun, probe_state.replied, probe_state.known = 0, 0, 0
+        probe_state.begun, probe_state.has_reply, probe_state.known = 0, 0, 0
 
 
 @inner
@@ -141,7 +141,7 @@ def set_minimum_delay(probers: Probers, source: int, flow: int, cycles: int) -> 
 
 @inner
 def count_frame(probers: Probers, source: int, flow: int, length: int, limited: int) -> bool:
-    """Count the bytes of a frame that starts and return whether a probe must follow it (EPR-1 to EPR-3)."""
+    """Count the bytes of a frame that starts. Return whether a probe must follow the frame (EPR-1 to EPR-3)."""
     probe_state = probers.probe[source, flow]
     probe_state.sent = (probe_state.sent + length) & _MODULUS
     if not probers.all_flows and limited == 0:
@@ -155,25 +155,25 @@ def count_frame(probers: Probers, source: int, flow: int, length: int, limited: 
 
 @inner
 def probe_byte_count(probers: Probers, source: int, flow: int) -> int:
-    """Return the byte count that a probe carries when it starts on the wire (EPR-4)."""
+    """Return the byte count of its flow that a probe carries when it starts on the wire (EPR-4)."""
     return probers.probe[source, flow].sent
 
 
 @inner
 def excess_delay(delay: int, base: int) -> int:
-    """Return the excess of a delay over the minimum, at most 2**20 - 1 cycles (EPR-6, EPR-7)."""
+    """Return the delay in excess of the minimum, at most 2**20 - 1 cycles (EPR-6, EPR-7)."""
     return min(max(delay - base, 0), _MOST_EXCESS)
 
 
 @inner
 def flow_occupancy(excess: int, reported: int, gap: int) -> int:
-    """Return the bytes of a flow in the network, from excess delay and the bytes sent in ``gap`` cycles (EPR-7)."""
+    """Return the bytes of a flow in the network: excess delay times the bytes sent per cycle in ``gap`` (EPR-7)."""
     return min(excess * min(reported, _MOST_BYTES) // gap, _MOST_OCCUPANCY)
 
 
 @inner
 def process_reply(probers: Probers, source: int, flow: int, stamp: int, arrival: int, reported: int) -> Feedback:
-    """Process a reply (EPR-5 to EPR-11).
+    """Process the reply to a probe and return its feedback, or ``NOTHING`` (EPR-5 to EPR-11).
 
     Parameters
     ----------
@@ -184,14 +184,14 @@ def process_reply(probers: Probers, source: int, flow: int, stamp: int, arrival:
     """
     probe_state = probers.probe[source, flow]
     gap = (arrival - probe_state.arrival) & _MODULUS
-    if probe_state.replied != 0 and (gap == 0 or gap >= _LATE):
+    if probe_state.has_reply != 0 and (gap == 0 or gap >= _LATE):
         return NOTHING
     delay = (arrival - stamp) & _MODULUS
     if probers.learned:
-        probe_state.least = min(probe_state.least, delay) if probe_state.replied != 0 else delay
-    first = probe_state.replied == 0
+        probe_state.least = min(probe_state.least, delay) if probe_state.has_reply != 0 else delay
+    first = probe_state.has_reply == 0
     sent = (reported - probe_state.reported) & _MODULUS
-    probe_state.replied, probe_state.arrival, probe_state.reported = 1, arrival & _MODULUS, reported & _MODULUS
+    probe_state.has_reply, probe_state.arrival, probe_state.reported = 1, arrival & _MODULUS, reported & _MODULUS
     if first:
         return NOTHING
     occupancy = flow_occupancy(excess_delay(delay, probe_state.least), sent, gap)

@@ -115,10 +115,7 @@ def fits(watermarks: Watermarks, input_index: int, length: int, cycle: int) -> b
 
 @inner
 def store_frame(watermarks: Watermarks, input_index: int, length: int, cycle: int) -> bool:
-    """Store an arriving frame and return True.
-
-    If it does not fit, count a drop and return False (PAU-1 to PAU-3).
-    """
+    """Store an arriving frame if it fits, otherwise count a drop. Return whether it fits."""
     input_state = watermarks.input[input_index]
     if not fits(watermarks, input_index, length, cycle):
         input_state.drops = min(input_state.drops + 1, DROP_MOST)
@@ -129,7 +126,7 @@ def store_frame(watermarks: Watermarks, input_index: int, length: int, cycle: in
 
 @inner
 def remove_frame(watermarks: Watermarks, input_index: int, length: int, cycle: int) -> None:
-    """Remove a frame from the memory (PAU-1)."""
+    """Remove ``length`` bytes of a departing frame from the memory (PAU-1)."""
     input_state = watermarks.input[input_index]
     _begin_cycle(input_state, cycle)
     input_state.level = max(input_state.level - length, 0)
@@ -145,7 +142,7 @@ def is_paused(watermarks: Watermarks, input_index: int, cycle: int) -> bool:
 
 @inner
 def refresh_cycle(watermarks: Watermarks, input_index: int) -> int:
-    """Return the cycle from which a PAUSE in force must be repeated, or ``NEVER`` (PAU-7)."""
+    """Return the cycle from which the PAUSE in force must be repeated, ``NEVER`` for none (PAU-7)."""
     input_state = watermarks.input[input_index]
     return (
         input_state.sent_at + watermarks.refresh_cycles
@@ -156,7 +153,7 @@ def refresh_cycle(watermarks: Watermarks, input_index: int) -> int:
 
 @inner
 def is_pause_frame_due(watermarks: Watermarks, input_index: int, cycle: int) -> bool:
-    """Return whether a PAUSE frame must be sent, at the start of a cycle (PAU-6, PAU-7)."""
+    """Return whether a PAUSE frame must be sent at the start of a cycle (PAU-6, PAU-7)."""
     paused = is_paused(watermarks, input_index, cycle)
     return paused != (watermarks.input[input_index].sent_pause != 0) or (
         paused and cycle >= refresh_cycle(watermarks, input_index)
@@ -165,13 +162,13 @@ def is_pause_frame_due(watermarks: Watermarks, input_index: int, cycle: int) -> 
 
 @inner
 def pause_quanta(watermarks: Watermarks, input_index: int, cycle: int) -> int:
-    """Return the pause time in quanta that a PAUSE frame of a cycle carries (PAU-8)."""
+    """Return the pause time, in quanta, of a PAUSE frame sent in a cycle (PAU-8)."""
     return PAUSE_QUANTA if is_paused(watermarks, input_index, cycle) else 0
 
 
 @inner
 def note_frame_sent(watermarks: Watermarks, input_index: int, cycle: int) -> None:
-    """Record that a PAUSE frame starts in a cycle, with the state at its start (PAU-8)."""
+    """Record that a PAUSE frame starts in a cycle, and the pause state that it carries (PAU-8)."""
     input_state = watermarks.input[input_index]
     input_state.sent_pause = is_paused(watermarks, input_index, cycle)
     input_state.sent_at = cycle

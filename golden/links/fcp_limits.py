@@ -23,24 +23,24 @@ class FCPState:
     ----------
     due : int
         Bit mask of VLs whose FCP is due.
-    periods : int
+    last_period : int
         Last period counted.
-    loses_until : int
+    lossy_until : int
         FCPs that the port sends before this cycle are lost.
     last : int
         VL of the last FCP sent.
     oldest : int
         Index of the oldest FCP in flight to the port.
-    flying : int
+    in_flight : int
         Number of FCPs in flight.
     """
 
     due: Int64
-    periods: Int64
-    loses_until: Int64
+    last_period: Int64
+    lossy_until: Int64
     last: Int32
     oldest: Int32
-    flying: Int32
+    in_flight: Int32
 
 
 class FCPInFlight:
@@ -48,13 +48,13 @@ class FCPInFlight:
 
     Parameters
     ----------
-    holds_from : int
+    valid_from : int
         Cycle from which its limit applies.
     limit, lane : int
         Limit and VL.
     """
 
-    holds_from: Int64
+    valid_from: Int64
     limit: Int64
     lane: Int64
 
@@ -80,9 +80,9 @@ class FCPLimits(NamedTuple):
         Blocks freed in the port's own input buffer.
     limit_sent : array of int64, (ends, lanes)
         Limit sent last.
-    end : Records of End, (ends,)
+    end : Records of FCPState, (ends,)
         FCP state of each port.
-    flying : Records of Flying, (ends, FCPs)
+    in_flight : Records of FCPInFlight, (ends, FCPs)
         FCPs in flight to each port; each row is a ring buffer.
     fcps : array of int64, (ends, lanes)
         Number of FCPs sent.
@@ -99,7 +99,7 @@ class FCPLimits(NamedTuple):
     freed: NDArray[np.int64]
     limit_sent: NDArray[np.int64]
     end: Records[FCPState]
-    flying: Records[FCPInFlight]
+    in_flight: Records[FCPInFlight]
     fcps: NDArray[np.int64]
     most: NDArray[np.int64]
 
@@ -114,7 +114,7 @@ def new_limits(
     blocks, lanes = np.array(whole, np.int64), len(whole)
     step = np.maximum(1, blocks // 4) if fcp_blocks is None else np.full(lanes, fcp_blocks, np.int64)
     end = new_records(FCPState, end_count)
-    end["last"], end["periods"] = lanes - 1, -1
+    end["last"], end["last_period"] = lanes - 1, -1
     counters = [np.zeros((end_count, lanes), np.int64) for _ in range(4)]
     return FCPLimits(
         whole=blocks,
@@ -126,7 +126,7 @@ def new_limits(
         freed=counters[1],
         limit_sent=np.tile(blocks, (end_count, 1)),
         end=end,
-        flying=new_records(FCPInFlight, end_count, 1 << (flight + 2).bit_length()),
+        in_flight=new_records(FCPInFlight, end_count, 1 << (flight + 2).bit_length()),
         fcps=counters[2],
         most=counters[3],
     )
@@ -173,8 +173,8 @@ def count_freed(limits: FCPLimits, link_end: int, lane: int, blocks: int) -> Non
 def is_fcp_due(limits: FCPLimits, link_end: int, cycle: int) -> bool:
     """Return whether an FCP is due in a cycle (IBS-C3). Space freed before must have been counted."""
     this = limits.end[link_end]
-    if cycle >= (this.periods + 1) * limits.period:
-        this.periods = cycle // limits.period
+    if cycle >= (this.last_period + 1) * limits.period:
+        this.last_period = cycle // limits.period
         this.due = (1 << len(limits.whole)) - 1
     return this.due != 0
 
@@ -198,21 +198,21 @@ def send_fcp_with_limit(
     """Send an FCP with the given limit, unless the link loses FCPs in this cycle (IBS-C5, IBS-C6)."""
     limits.limit_sent[link_end, lane] = limit
     limits.fcps[link_end, lane] += 1
-    if cycle < limits.end[link_end].loses_until:
+    if cycle < limits.end[link_end].lossy_until:
         return
     receive_fcps(limits, receiving_end, cycle)
     other = limits.end[receiving_end]
-    fcp = limits.flying[receiving_end, (other.oldest + other.flying) & (limits.flying.shape[1] - 1)]
-    fcp.holds_from, fcp.lane, fcp.limit = cycle + flight + 1, lane, limit
-    other.flying += 1
+    fcp = limits.in_flight[receiving_end, (other.oldest + other.in_flight) & (limits.in_flight.shape[1] - 1)]
+    fcp.valid_from, fcp.lane, fcp.limit = cycle + flight + 1, lane, limit
+    other.in_flight += 1
 
 
 @inner
 def arriving_fcp(limits: FCPLimits, link_end: int, cycle: int) -> tuple[int, int]:
     """Return (lane, limit) of the FCP that arrives at a port in a cycle. The lane is -1 if none arrives."""
     this = limits.end[link_end]
-    fcp = limits.flying[link_end, this.oldest]
-    if this.flying == 0 or fcp.holds_from != cycle + 1:
+    fcp = limits.in_flight[link_end, this.oldest]
+    if this.in_flight == 0 or fcp.valid_from != cycle + 1:
         return -1, 0
     return fcp.lane, fcp.limit
 
@@ -220,17 +220,17 @@ def arriving_fcp(limits: FCPLimits, link_end: int, cycle: int) -> tuple[int, int
 @inner
 def drop_fcps(limits: FCPLimits, link_end: int, end_cycle: int) -> None:
     """Lose all FCPs that a port sends before ``end_cycle`` (IBS-C6)."""
-    limits.end[link_end].loses_until = max(limits.end[link_end].loses_until, end_cycle)
+    limits.end[link_end].lossy_until = max(limits.end[link_end].lossy_until, end_cycle)
 
 
 @inner
 def receive_fcps(limits: FCPLimits, link_end: int, cycle: int) -> None:
     """Apply the limits of the FCPs that are valid in a cycle (IBS-C5)."""
     this = limits.end[link_end]
-    while this.flying > 0:
-        fcp = limits.flying[link_end, this.oldest]
-        if fcp.holds_from > cycle:
+    while this.in_flight > 0:
+        fcp = limits.in_flight[link_end, this.oldest]
+        if fcp.valid_from > cycle:
             return
         limits.limit[link_end, fcp.lane] = fcp.limit
-        this.oldest = (this.oldest + 1) & (limits.flying.shape[1] - 1)
-        this.flying -= 1
+        this.oldest = (this.oldest + 1) & (limits.in_flight.shape[1] - 1)
+        this.in_flight -= 1

@@ -37,15 +37,15 @@ class LateCredits(NamedTuple):
 
     Parameters
     ----------
-    rooms : Rooms
+    rooms : BufferOccupancy
         Blocks in use in the remote buffers. Starts count at once; returns count late (``credit_lag``).
-    start : Records of LateStart, (ends, 4)
+    start : Records of PacketStart, (ends, 4)
         Last starts, by cycle modulo 4.
     now : array of int64, (ends,)
         Cycle of the decision under way.
     largest : array of int64, (lanes,)
         Blocks of the largest packet of each lane.
-    first_exact : int
+    first_exact_sender : int
         First sender that decides at once.
     """
 
@@ -53,7 +53,7 @@ class LateCredits(NamedTuple):
     start: Records[PacketStart]
     now: NDArray[np.int64]
     largest: NDArray[np.int64]
-    first_exact: int
+    first_exact_sender: int
 
 
 def new_late_credits(rooms: BufferOccupancy, *, largest: tuple[int, ...], first_exact: int) -> LateCredits:
@@ -67,7 +67,7 @@ def new_late_credits(rooms: BufferOccupancy, *, largest: tuple[int, ...], first_
 @inner
 def credit_lag(sender_credits: LateCredits, link_end: int) -> int:
     """Return the delay in cycles with which a sender counts returned credits: 0 for NICs."""
-    return AGE if link_end < sender_credits.first_exact else 0
+    return AGE if link_end < sender_credits.first_exact_sender else 0
 
 
 @inner
@@ -84,7 +84,7 @@ def fits(sender_credits: LateCredits, link_end: int, lane: int, blocks: int) -> 
     state.
     """
     rooms = sender_credits.rooms
-    if link_end >= sender_credits.first_exact:
+    if link_end >= sender_credits.first_exact_sender:
         return room.fits(rooms, link_end, lane, blocks)
     largest = int(sender_credits.largest[lane])
     used, own, common = int(rooms.taken[link_end, lane].blocks), largest, largest
@@ -98,7 +98,7 @@ def fits(sender_credits: LateCredits, link_end: int, lane: int, blocks: int) -> 
         if start.lane == lane:
             own = margin
             used -= start.blocks
-    if common != largest and not rooms.divided:
+    if common != largest and not rooms.is_partitioned:
         beyond = _excess_before(sender_credits, link_end)
     bounds = rooms.bounds[0, lane]
     if used + own > bounds.maximum:

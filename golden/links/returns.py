@@ -23,21 +23,21 @@ class PacketReturn:
 
     Parameters
     ----------
-    since : int
+    start_cycle : int
         Cycle from which the space of its first flit is free.
     lane, flits, blocks : int
         VL, and size in flits and blocks.
-    given : int
+    freed_blocks : int
         Blocks freed so far.
-    ahead : int
+    flits_ahead : int
         Number of buffered flits in excess of one arriving per cycle.
     """
 
-    since: Int64
-    ahead: Int32
+    start_cycle: Int64
+    flits_ahead: Int32
     flits: Int16
     blocks: Int16
-    given: Int16
+    freed_blocks: Int16
     lane: Int16
 
 
@@ -80,17 +80,17 @@ class Returns(NamedTuple):
     ----------
     rows : int
         Rows per port: 1, or one per VL if packets of several VLs cross at the same time.
-    row : Records of Row, (ends * rows,)
+    row : Records of ReturnRow, (ends * rows,)
         State of each row.
-    packet : Records of Moving, (ends * rows, packets)
+    packet : Records of PacketReturn, (ends * rows, packets)
         Packets whose space is being returned; each row is a ring buffer.
-    at_once : Records of AtOnce, (cycles * ends * rows * most_at_once,)
+    immediate : Records of ImmediateReturn, (cycles * ends * rows * most_at_once,)
         Space freed at once, a list per cycle; the number of cycles is a power of two.
-    coming : array of int64, (cycles,)
+    list_lengths : array of int64, (cycles,)
         Length of each list.
     flit_shift : int
         Log2 of the flits per block.
-    most_at_once : int
+    most_per_cycle : int
         Largest number of packets, or separately granted flits, of a row whose space is freed in the same cycle.
     speed : int
         Maximum number of flits that cross a switch from one input per cycle.
@@ -99,10 +99,10 @@ class Returns(NamedTuple):
     rows: int
     row: Records[ReturnRow]
     packet: Records[PacketReturn]
-    at_once: Records[ImmediateReturn]
-    coming: NDArray[np.int64]
+    immediate: Records[ImmediateReturn]
+    list_lengths: NDArray[np.int64]
     flit_shift: int
-    most_at_once: int
+    most_per_cycle: int
     speed: int
 
 
@@ -118,10 +118,10 @@ def new_returns(
         rows=rows,
         row=new_records(ReturnRow, end_count * rows),
         packet=new_records(PacketReturn, end_count * rows, cycles),
-        at_once=new_records(ImmediateReturn, cycles * end_count * rows * most_at_once),
-        coming=np.zeros(cycles, np.int64),
+        immediate=new_records(ImmediateReturn, cycles * end_count * rows * most_at_once),
+        list_lengths=np.zeros(cycles, np.int64),
         flit_shift=flit_shift,
-        most_at_once=most_at_once,
+        most_per_cycle=most_at_once,
         speed=speed,
     )
 
@@ -164,41 +164,47 @@ def begin_packet_return(
     moving = credit_returns.packet[number, (row.oldest + row.count) & (places - 1)]
     row.due = min(row.due, start_cycle)
     row.count += 1
-    moving.since, moving.lane, moving.flits, moving.blocks, moving.given = start_cycle, lane, flits, blocks, 0
-    moving.ahead = flits_ahead
+    moving.start_cycle, moving.lane, moving.flits, moving.blocks, moving.freed_blocks = (
+        start_cycle,
+        lane,
+        flits,
+        blocks,
+        0,
+    )
+    moving.flits_ahead = flits_ahead
 
 
 @inner
 def _slot(credit_returns: Returns, cycle: int) -> int:
-    return cycle & (len(credit_returns.coming) - 1)
+    return cycle & (len(credit_returns.list_lengths) - 1)
 
 
 @inner
 def immediate_return_indices(credit_returns: Returns, cycle: int) -> range:
-    """Return the indices in ``at_once`` of the returns of a cycle."""
+    """Return the indices in ``immediate`` of the returns of a cycle."""
     slot = _slot(credit_returns, cycle)
-    first = slot * len(credit_returns.row) * credit_returns.most_at_once
-    return range(first, first + credit_returns.coming[slot])
+    first = slot * len(credit_returns.row) * credit_returns.most_per_cycle
+    return range(first, first + credit_returns.list_lengths[slot])
 
 
 @inner
 def schedule_immediate_return(credit_returns: Returns, link_end: int, start_cycle: int, lane: int, blocks: int) -> None:
     """Schedule the return of blocks in a later cycle, less than ``len(coming)`` cycles ahead.
 
-    Each row frees space at most ``most_at_once`` times per cycle.
+    Each row frees space at most ``most_per_cycle`` times per cycle.
     """
     slot = _slot(credit_returns, start_cycle)
-    last = credit_returns.at_once[
-        slot * len(credit_returns.row) * credit_returns.most_at_once + credit_returns.coming[slot]
+    last = credit_returns.immediate[
+        slot * len(credit_returns.row) * credit_returns.most_per_cycle + credit_returns.list_lengths[slot]
     ]
     last.end, last.lane, last.blocks = link_end, lane, blocks
-    credit_returns.coming[slot] += 1
+    credit_returns.list_lengths[slot] += 1
 
 
 @inner
 def clear_immediate_returns(credit_returns: Returns, cycle: int) -> None:
     """Empty the list of a cycle whose returns have been applied."""
-    credit_returns.coming[_slot(credit_returns, cycle)] = 0
+    credit_returns.list_lengths[_slot(credit_returns, cycle)] = 0
 
 
 @inner
@@ -216,15 +222,15 @@ def _apply_row(credit_returns: Returns, remote_credit: Any, link_end: int, row_i
     row.due = NEVER
     while row.count > 0:
         packet = credit_returns.packet[row_index, row.oldest]
-        elapsed = cycle - packet.since + 1
+        elapsed = cycle - packet.start_cycle + 1
         if elapsed <= 0:
-            row.due = packet.since
+            row.due = packet.start_cycle
             return
-        moved = flits_moved(credit_returns, elapsed, packet.ahead)
+        moved = flits_moved(credit_returns, elapsed, packet.flits_ahead)
         back = completed_blocks(moved, packet.flits, packet.blocks, credit_returns.flit_shift)
-        if back != packet.given:
-            count_freed_blocks(remote_credit, link_end, packet.lane, back - packet.given)
-            packet.given = back
+        if back != packet.freed_blocks:
+            count_freed_blocks(remote_credit, link_end, packet.lane, back - packet.freed_blocks)
+            packet.freed_blocks = back
         if moved < packet.flits:
             row.due = cycle + 1
             return

@@ -58,15 +58,15 @@ class BufferOccupancy(NamedTuple):
     ----------
     bounds : Records of Bounds, (2, lanes)
         Bounds of each lane, for the first and the second buffer size.
-    taken : Records of TakenByLane, (buffers, lanes)
+    taken : Records of LaneOccupancy, (buffers, lanes)
         Blocks occupied by each lane.
-    beyond : Records of Taken, (buffers,)
+    beyond : Records of SharedOccupancy, (buffers,)
         Blocks occupied by all lanes in excess of their minima.
     shared : (int, int)
         Buffer size minus all minima, for the first and the second buffer size.
     others : int
         Index of the first buffer of the second size.
-    divided : bool
+    is_partitioned : bool
         Every lane's minimum equals its maximum, so that no lane takes shared space and ``beyond`` stays 0.
     """
 
@@ -75,7 +75,7 @@ class BufferOccupancy(NamedTuple):
     beyond: Records[SharedOccupancy]
     shared: tuple[int, int]
     others: int
-    divided: bool
+    is_partitioned: bool
 
 
 def new_occupancy(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> BufferOccupancy:
@@ -94,7 +94,7 @@ def with_second_size(
     """Return the buffers with a different size from buffer ``first`` on."""
     rooms.bounds["minimum"][1], rooms.bounds["maximum"][1] = minimum, maximum
     shared = (rooms.shared[0], blocks - sum(minimum))
-    return rooms._replace(shared=shared, others=first, divided=rooms.divided and minimum == maximum)
+    return rooms._replace(shared=shared, others=first, is_partitioned=rooms.is_partitioned and minimum == maximum)
 
 
 @inner
@@ -107,7 +107,7 @@ def fits(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> bool:
     """Return whether a buffer has space for ``blocks`` more blocks of a lane."""
     size = _size_of(rooms, buffer)
     bounds, before = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks
-    if rooms.divided:
+    if rooms.is_partitioned:
         return before + blocks <= bounds.maximum
     in_use = rooms.beyond[buffer].blocks
     return rule.fits(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared[size])
@@ -133,7 +133,7 @@ def occupy(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> None:
     """Reserve ``blocks`` blocks of a lane in a buffer. They must fit."""
     taken = rooms.taken[buffer, lane]
     after = taken.blocks + blocks
-    if not rooms.divided:
+    if not rooms.is_partitioned:
         least = rooms.bounds[_size_of(rooms, buffer), lane].minimum
         rooms.beyond[buffer].blocks += rule.excess_growth(taken.blocks, after, least)
     taken.blocks = after
@@ -145,7 +145,7 @@ def release(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> None
     """Free ``blocks`` occupied blocks of a lane in a buffer."""
     taken = rooms.taken[buffer, lane]
     after = taken.blocks - blocks
-    if not rooms.divided:
+    if not rooms.is_partitioned:
         least = rooms.bounds[_size_of(rooms, buffer), lane].minimum
         rooms.beyond[buffer].blocks += rule.excess_growth(taken.blocks, after, least)
     taken.blocks = after

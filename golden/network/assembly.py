@@ -220,14 +220,14 @@ def assemble(
         out_ports=out_ports,
         sources=sources,
         meters=meters,
-        staged=np.full(sources.due.shape, NOBODY, np.int64),
+        staged_packets=np.full(sources.due.shape, NOBODY, np.int64),
         awake=np.zeros(ends >> switches.inputs.word_bits, np.int64),
         busy=np.zeros(ends + LIST_MARGIN, np.int64),
         grants=new_records(Grant, most_grants),
-        outside=np.zeros(0, np.int64),
+        arriving_heads=np.zeros(0, np.int64),
         clock=np.zeros(2, np.int64),
         patience=patience,
-        border=UndividedNetwork(),
+        partition=UndividedNetwork(),
         pacing=Unpaced() if congestion is None else congestion.pacing(sources, buffers),
     )
 

@@ -55,7 +55,7 @@ class ConnectionMeters(NamedTuple):
 
     Parameters
     ----------
-    each : Records of OfConnection, (connections,)
+    each : Records of ConnectionCounts, (connections,)
         Counts.
     within : array of int32, (connections, fractions + 1)
         Number of packets by the smallest of ``FRACTIONS`` of the deadline that they met; the last column counts late

@@ -28,7 +28,7 @@ _GOES_ON = -1
 @inner
 def _publish_state(network: Network, packets: Packets) -> None:
     """Publish whether this part can run the next window, its packets, and the last cycle of movement."""
-    part = network.border
+    part = network.partition
     part_state, in_use = part.part_state, packets.regs[IN_USE]
     if in_use != 0:
         part_state[LAST_MOVED] = network.clock[MOVED]
@@ -36,7 +36,7 @@ def _publish_state(network: Network, packets: Packets) -> None:
         part_state[LAST_MOVED] = network.clock[NOW]
     part_state[HAD_PACKETS] = in_use
     why = _GOES_ON
-    if part_state[OWNED] - in_use < part.nics * (network.staged.shape[1] + part.window):
+    if part_state[OWNED] - in_use < part.nics * (network.staged_packets.shape[1] + part.window):
         why = POOL_EMPTY
     if len(network.meters.trace) > 0 and len(network.meters.trace) - network.meters.traced[0] < part.nics * part.window:
         why = TRACE_FULL
@@ -47,7 +47,7 @@ def _publish_state(network: Network, packets: Packets) -> None:
 @inner
 def _stop_reason(network: Network, end_cycle: int) -> int:
     """Return why no part can run the next window (equal in all parts), or -1 if all can."""
-    part, now = network.border, network.clock[NOW]
+    part, now = network.partition, network.clock[NOW]
     if now >= end_cycle:
         return DONE
     why, in_use, last = _GOES_ON, 0, 0
@@ -61,29 +61,28 @@ def _stop_reason(network: Network, end_cycle: int) -> int:
 
 @inner
 def _receive_mail(network: Network, packets: Packets) -> None:
-    """Receive the packets and credits that other parts posted in the last window."""
-    part, now = network.border, network.clock[NOW]
+    """Receive the packets and credits that other parts posted in the previous window."""
+    part, now = network.partition, network.clock[NOW]
     for writer in range(part.parts):
         box = mailbox_index(part, part.part_state[TURN], writer, part.number)
-        for place in range(part.letters[box, OF_PACKETS]):
+        for place in range(part.mail_counts[box, OF_PACKETS]):
             letter = part.packets[box, place]
             packets.regs[IN_USE] += 1
             part.part_state[OWNED] += 1
-            schedule(packets, letter.packet, letter.cycle, TO_INPUT, letter.place)
-        for place in range(part.letters[box, OF_CREDITS]):
+            schedule(packets, letter.packet, letter.cycle, TO_INPUT, letter.input_port)
+        for place in range(part.mail_counts[box, OF_CREDITS]):
             credit = part.credits[box, place]
             size = (credit.flits, credit.blocks)
-            return_space(network.out_ports, credit.end, now, credit.since, credit.lane, size, credit.ahead)
-        part.letters[box, OF_PACKETS] = part.letters[box, OF_CREDITS] = 0
+            return_space(
+                network.out_ports, credit.link_end, now, credit.start_cycle, credit.lane, size, credit.flits_ahead
+            )
+        part.mail_counts[box, OF_PACKETS] = part.mail_counts[box, OF_CREDITS] = 0
 
 
 @kernel
 def run_part(network: Network, packets: Packets, end_cycle: int) -> int:
-    """Run a part up to cycle ``end_cycle``, in step with all other parts.
-
-    Return the common reason for stopping. No packet or credit is in transit between parts afterwards.
-    """
-    part = network.border
+    """Run one part of a network up to ``end_cycle``, in step with the other parts."""
+    part = network.partition
     while True:
         _publish_state(network, packets)
         wait_for_all(part.barrier, part.parts)
@@ -168,7 +167,7 @@ class ManyCores:
 
     def run_to(self, end_cycle: int, changes: deque[Change]) -> int:
         """Run up to a cycle, apply the pending changes, and return the reason for stopping."""
-        at_a_time = max(1, AT_A_TIME // len(self._net.staged))
+        at_a_time = max(1, AT_A_TIME // len(self._net.staged_packets))
         with ThreadPoolExecutor(len(self._parts)) as threads:
             while True:
                 now = int(self._parts[0][0].clock[NOW])
@@ -214,7 +213,7 @@ class ManyCores:
         free, pool = np.concatenate([free_packets(each) for each in pools]), pools[0].pool
         origin, count = pools[0].origin, len(pool)
         if 2 * len(free) < count or now - self._dealt_at < _SELDOM:
-            more = new_packet_pool(self._net, 2 * count + self._net.staged.size)
+            more = new_packet_pool(self._net, 2 * count + self._net.staged_packets.size)
             more.pool[:count], more.origin[:count] = pool, origin
             free = np.concatenate([free, np.arange(count, len(more.pool))])
             pool, origin = more.pool, more.origin
@@ -223,7 +222,7 @@ class ManyCores:
         for (net, each), share in zip(self._parts, np.array_split(free, len(self._parts)), strict=True):
             packets = each._replace(pool=pool, origin=origin)
             set_free(packets, share)
-            net.border.part_state[OWNED] = packets.regs[IN_USE] + len(share)
+            net.partition.part_state[OWNED] = packets.regs[IN_USE] + len(share)
             dealt.append((net, packets))
         self._parts = dealt
 
@@ -243,7 +242,7 @@ Running = OneCore | ManyCores
 
 
 def start_network(network: Network, *, cores: int = 1, packets: int = 1 << 14) -> Running:
-    """Return a network, ready to run on one or several cores.
+    """Return a network that can run, on one core or divided over several.
 
     Raises
     ------
@@ -254,6 +253,6 @@ def start_network(network: Network, *, cores: int = 1, packets: int = 1 << 14) -
 
 
 def double_window(network: Running) -> None:
-    """Double the measurement window, in the cycle of its end."""
+    """Double the measurement window of a network, when its end is reached."""
     for meters in network.meters():
         double_measured_window(meters)

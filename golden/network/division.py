@@ -63,7 +63,7 @@ def part_of_each_port(network: Network, parts: int) -> NDArray[np.uint8]:
     bits, far = network.switches.inputs.port_bits, network.wiring.cable["far"]
     inputs = len(network.switches.inputs.port)
     switches = inputs >> bits
-    at = far[inputs : inputs + len(network.staged)] >> bits  # switch of each NIC
+    at = far[inputs : inputs + len(network.staged_packets)] >> bits  # switch of each NIC
     ends = np.flatnonzero(far[:inputs] >= 0)
     one, other = ends >> bits, far[ends] >> bits
     distance = np.full(switches, switches)
@@ -115,13 +115,13 @@ def divide(network: Network, packets: Packets, parts: int) -> list[tuple[Network
     np.add.at(between, (writes[is_cut], reads[is_cut]), 1)
     letters = window * int(between.max(initial=1))
     packet_letters = new_records(PacketMail, 2 * parts * parts, letters)
-    credit_letters = new_records(CreditMail, 2 * parts * parts, letters * returns.rows * returns.most_at_once)
+    credit_letters = new_records(CreditMail, 2 * parts * parts, letters * returns.rows * returns.most_per_cycle)
     count, published = np.zeros((2 * parts * parts, 8), np.int64), np.zeros((2 * parts, 8), np.int64)
     barrier = new_barrier()
     pools = _shared_pool(packets, parts)
     made = []
     for number in range(parts):
-        of_part = owner[len(far) : len(far) + len(network.staged)] == number
+        of_part = owner[len(far) : len(far) + len(network.staged_packets)] == number
         part_state = np.zeros(8, np.int64)
         part_state[OWNED] = len(free_packets(pools[number]))
         border = Part(
@@ -153,7 +153,7 @@ def _shared_pool(packets: Packets, parts: int) -> list[Packets]:
 def _make_part(network: Network, partition: Part, nics: NDArray[np.bool_]) -> Network:
     """Return a part: per-port state is shared with the network, scratch and global state are copied."""
     out_ports, returns = network.out_ports, network.out_ports.returns
-    own_returns = returns._replace(at_once=_copy_records(returns.at_once), coming=returns.coming.copy())
+    own_returns = returns._replace(immediate=_copy_records(returns.immediate), list_lengths=returns.list_lengths.copy())
     return network._replace(
         switches=_copy_scratch(network.switches),
         out_ports=out_ports._replace(returns=own_returns, sizes=out_ports.sizes.copy()),
@@ -163,7 +163,7 @@ def _make_part(network: Network, partition: Part, nics: NDArray[np.bool_]) -> Ne
         busy=network.busy.copy(),
         grants=_copy_records(network.grants),
         clock=network.clock.copy(),
-        border=partition,
+        partition=partition,
     )
 
 

@@ -13,15 +13,12 @@ from vlane.golden.switches.marking import note_link_pause
 
 
 def stall_link(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
-    """Return a change that stalls a port's link for a number of cycles (IBS-7).
-
-    Ports count from 0.
-    """
+    """Return a change that stalls a port's link for a number of cycles (IBS-7)."""
     return Change(cycle, partial(_apply_stall, switch, port, cycle + cycles))
 
 
 def lose_fcps(switch: int, port: int, *, cycle: int, cycles: int, notice_delay: int = 0) -> Change:
-    """Return a change that discards the flow-control packets that a port sends during a number of cycles (IBS-C6).
+    """Return a change that loses all flow-control packets of a port during a number of cycles (IBS-C6).
 
     Parameters
     ----------
@@ -32,7 +29,7 @@ def lose_fcps(switch: int, port: int, *, cycle: int, cycles: int, notice_delay: 
 
 
 def write_forwarding_entry(switch: int, lid: int, output: int, *, cycle: int) -> Change:
-    """Return a change that sets the output (from 0, 255 for none) of a LID for heads that arrive from ``cycle`` on."""
+    """Return a change that sets the output (from 0, 255 for none) of a LID from ``cycle`` on."""
     return Change(cycle + ROUTED, partial(_apply_forwarding_entry, switch, lid, output))
 
 

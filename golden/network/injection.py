@@ -39,7 +39,7 @@ from vlane.units import BLOCK_BYTES
 
 @inner
 def _draw_head(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, nic: int, queue: int) -> int:
-    """Draw the due packet of a class and return it, as head of its application queue."""
+    """Draw the due packet of a class and make it the head of its application queue."""
     to, dlid, sl, size, flits, stream = draw_packet(sources, packets.messages, nic, queue)
     packet = allocate_record(packets)
     field, origin = packets.pool[packet], packets.origin[packet]
@@ -55,12 +55,12 @@ def _draw_head(sources: Sources, wiring: Wiring, meters: Meters, packets: Packet
 @inner
 def _queue_head(network: Network, packets: Packets, nic: int, queue: int, cycle: int) -> int:
     """Return the head of a class's application queue, or ``NOBODY`` if the class has ended."""
-    packet = network.staged[nic, queue]
+    packet = network.staged_packets[nic, queue]
     if window_has_ended(network.sources, nic, queue, cycle):
-        _drop_head(network.sources, network.staged, packets, nic, queue)
+        _drop_head(network.sources, network.staged_packets, packets, nic, queue)
         return NOBODY
     if packet == NOBODY:
-        packet = network.staged[nic, queue] = _draw_head(
+        packet = network.staged_packets[nic, queue] = _draw_head(
             network.sources, network.wiring, network.meters, packets, nic, queue
         )
     return packet
@@ -68,7 +68,7 @@ def _queue_head(network: Network, packets: Packets, nic: int, queue: int, cycle:
 
 @inner
 def _drop_head(sources: Sources, staged: NDArray[Any], packets: Packets, nic: int, queue: int) -> None:
-    """End a class and discard the head of its application queue."""
+    """End the window of a class and discard the head of its application queue."""
     if staged[nic, queue] != NOBODY:
         free_record(packets, staged[nic, queue])
         staged[nic, queue] = NOBODY
@@ -92,7 +92,7 @@ def _inject_unpaced(pacing: Unpaced, network: Network, packets: Packets, nic: in
         packet = _queue_head(network, packets, nic, number, cycle)
         if packet != NOBODY and has_space_for_largest(network.out_ports, port, packets.pool[packet].lane, cycle):
             sources.last_class[nic] = number
-            network.staged[nic, number] = NOBODY
+            network.staged_packets[nic, number] = NOBODY
             advance_class(sources, packets.messages, nic, number)
             reserve_and_schedule(network.out_ports, packets, port, packet, cycle + 1)
             return
@@ -129,7 +129,7 @@ def _inject_paced(pacing: Pacing, network: Network, packets: Packets, nic: int, 
         if waited:
             remove_flow_head(pacing, packets, nic, number, packet, before)
         else:
-            network.staged[nic, number] = NOBODY
+            network.staged_packets[nic, number] = NOBODY
             advance_class(sources, packets.messages, nic, number)
         note_injected(pacing, packets, nic, packet, cycle)
         assign_psn(pacing, packets, nic, packet)
@@ -156,7 +156,7 @@ def _injectable_head(pacing: Pacing, network: Network, packets: Packets, nic: in
     if pacing.port_blocks != 0:
         network.clock[MOVED] = cycle  # a packet that waits for the port's gap does not count as stuck
         return NOBODY
-    network.staged[nic, queue] = NOBODY
+    network.staged_packets[nic, queue] = NOBODY
     advance_class(network.sources, packets.messages, nic, queue)
     hold_packet(pacing, packets, nic, queue, packet, head)
     return NOBODY
@@ -164,7 +164,7 @@ def _injectable_head(pacing: Pacing, network: Network, packets: Packets, nic: in
 
 @by_type({Unpaced: _inject_unpaced, Pacing: _inject_paced})
 def inject(pacing: Any, network: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:
-    """Move at most one packet of a NIC, whose sending port is ``port``, into its output buffer."""
+    """Move at most one packet of a NIC from its application queues to the output buffer of its sending ``port``."""
 
 
 @inner

@@ -198,10 +198,7 @@ def _fixed_point_share(cycles: int) -> int:
 
 
 def double_measured_window(meters: Meters) -> None:
-    """Double the measurement window, in the cycle of its end.
-
-    All counts become those of a window of the new length: every two parts are merged into one.
-    """
+    """Double the length of the measurement window, when its end is reached."""
     first, end = int(meters.window[FIRST]), int(meters.window[END])
     meters.window[END], meters.window[SHARE] = 2 * end - first, _fixed_point_share(2 * (end - first))
     meters.part[:, : PARTS // 2] = meters.part[:, ::2] + meters.part[:, 1::2]
@@ -236,7 +233,7 @@ def sum_meters(parts: Sequence[Meters]) -> Meters:
 
 
 def bin_latency(bin_number: int) -> int:
-    """Return the smallest latency of a histogram bin."""
+    """Return the smallest latency that falls into a histogram bin."""
     return bin_minimum(bin_number, FINE_BITS)
 
 

@@ -93,7 +93,7 @@ def _wake_port(network: Network, port: int) -> None:
 
 @inner
 def sending_port_of_nic(network: Network, nic: int) -> int:
-    """Return the sending port of a NIC."""
+    """Return the number of a NIC's sending port."""
     return len(network.switches.inputs.port) + nic
 
 
@@ -105,8 +105,8 @@ def _return_credit(
     cable = network.wiring.cable[link_end]
     credit_receiver = cable.credit_receiver
     start_cycle += cable.credit_delay + credit_lag(network.out_ports.remote, credit_receiver)
-    if is_foreign(network.border, credit_receiver):
-        post_credit(network.border, credit_receiver, start_cycle, lane, size[0], size[1], flits_ahead)
+    if is_foreign(network.partition, credit_receiver):
+        post_credit(network.partition, credit_receiver, start_cycle, lane, size[0], size[1], flits_ahead)
         return
     return_space(network.out_ports, credit_receiver, cycle, start_cycle, lane, size, flits_ahead)
     if credit_receiver == link_end:
@@ -114,21 +114,18 @@ def _return_credit(
 
 
 def discard_waiting(network: Network, packets: Packets) -> None:
-    """Generate, count and discard all packets due so far that never left the application queues."""
+    """Generate, count and discard all packets that are due but never left their application queues."""
     discard_all_waiting(
-        network.sources, network.wiring, network.meters, network.staged, int(network.clock[NOW]), packets
+        network.sources, network.wiring, network.meters, network.staged_packets, int(network.clock[NOW]), packets
     )
 
 
 @inner
 def _apply_immediate_credits(network: Network, cycle: int) -> None:
-    """Apply the credits that arrive at once in this cycle.
-
-    Wake ports that may have to send an FCP.
-    """
+    """Apply the credit returns that are scheduled for this cycle as a whole."""
     returns, remote = network.out_ports.returns, network.out_ports.remote
     for place in immediate_return_indices(returns, cycle):
-        credit_return = returns.at_once[place]
+        credit_return = returns.immediate[place]
         count_freed_blocks(remote, credit_return.end, credit_return.lane, credit_return.blocks)
         network.out_ports.sleep[credit_return.end].until = 0
         if fcp_period(remote) != 0:
@@ -138,7 +135,7 @@ def _apply_immediate_credits(network: Network, cycle: int) -> None:
 
 @inner
 def _execute_events(network: Network, packets: Packets, cycle: int) -> None:
-    """Execute the packet events of this cycle, except requests for a link, which follow the allocation."""
+    """Execute the packet events of this cycle. Link requests follow after the allocation."""
     for event in _BEFORE_ALLOCATION:
         packet = pop_event(packets, cycle, event)
         near = ahead = packet if exceed_cache(network.out_ports.queues) else NOBODY
@@ -156,10 +153,7 @@ def _execute_events(network: Network, packets: Packets, cycle: int) -> None:
 
 @inner
 def _prefetch_event(network: Network, packets: Packets, packet: int, event: int) -> int:
-    """Prefetch the records this packet's event will use and return the next packet of the list.
-
-    The packet itself is already cached.
-    """
+    """Prefetch the records that a packet's event will use, and return the next packet of the list."""
     if packet == NOBODY:
         return NOBODY
     place = int(packets.pool[packet].place)
@@ -189,10 +183,10 @@ def _handle_event(network: Network, packets: Packets, packet: int, event: int, c
 
 @inner
 def _deliver_head(network: Network, packets: Packets, packet: int, location: int, cycle: int) -> None:
-    """Deliver a head to a NIC or to a co-simulated port, or remove a dropped packet."""
+    """Deliver a packet head to a NIC or to a co-simulated port, or remove a dropped packet."""
     field, origin = packets.pool[packet], packets.origin[packet]
-    if location >= len(network.staged):
-        network.outside[location - len(network.staged)] = packet
+    if location >= len(network.staged_packets):
+        network.arriving_heads[location - len(network.staged_packets)] = packet
         return
     if location >= 0:
         if is_becn_effect(network.pacing, packets, packet, location, cycle):
@@ -268,16 +262,12 @@ def _return_credits(starvation: Any, network: Network, cycle: int) -> None:
 
 @inner
 def schedule_arrival(network: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
-    """Schedule the arrival of a packet's head at the far end of the cable (NET-5).
-
-    The flits follow at one per cycle. ``cycle`` is the cycle in which the packet starts. On a slower cable it is
-    later, by as many cycles as the far end must wait to receive the packet at one flit per cycle.
-    """
+    """Schedule the arrival of a packet's head at the far end of the cable (NET-5)."""
     cable = network.wiring.cable[port]
     far = int(cable.far)
-    if far >= 0 and is_foreign(network.border, far):
+    if far >= 0 and is_foreign(network.partition, far):
         packets.regs[IN_USE] -= 1
-        post_packet(network.border, packet, cycle + cable.flight + ROUTED, far)
+        post_packet(network.partition, packet, cycle + cable.flight + ROUTED, far)
         return
     event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, nic_of_end(far), 0)
     schedule(packets, packet, cycle + cable.flight + after, event, place)
@@ -345,7 +335,7 @@ def _run_egress(network: Network, packets: Packets, cycle: int) -> None:
     count = _request_links(network, packets, count, cycle)
     count = list_free(out_ports, network.busy, count, cycle)
     last = count - 2 * AHEAD if exceed_cache(out_ports.queues) else 0
-    sleeps = may_sleep(out_ports) and len(network.outside) == 0
+    sleeps = may_sleep(out_ports) and len(network.arriving_heads) == 0
     for index in range(count):
         if index < last:
             prefetch_port(out_ports, network.busy[index + 2 * AHEAD])
@@ -374,22 +364,24 @@ def _wake_cabled_ports(network: Network) -> None:
 
 @inner
 def wake_all_ports(network: Network) -> None:
-    """Wake the sleeping ports of this part, so that all counts are up to date."""
+    """Wake all sleeping ports of this part, which brings their counters up to date."""
     for end in range(len(network.wiring.cable)):
-        if not is_foreign(network.border, end):
+        if not is_foreign(network.partition, end):
             wake_up(network.out_ports, end, network.clock[NOW])
 
 
 @inner
 def stop_reason(network: Network, packets: Packets, end_cycle: int) -> int:
-    """Return why the next cycle cannot run, or -1 if it can."""
+    """Return the reason why the next cycle cannot run, or -1 if it can."""
     if network.clock[NOW] >= end_cycle:
         return DONE
-    if len(packets.pool) - packets.regs[IN_USE] < network.staged.size:
+    if len(packets.pool) - packets.regs[IN_USE] < network.staged_packets.size:
         return POOL_EMPTY
-    if network.sources.mtu != 0 and may_run_out(packets.messages, network.staged.size):
+    if network.sources.mtu != 0 and may_run_out(packets.messages, network.staged_packets.size):
         return POOL_EMPTY
-    if len(network.meters.trace) > 0 and len(network.meters.trace) - network.meters.traced[0] < len(network.staged):
+    if len(network.meters.trace) > 0 and len(network.meters.trace) - network.meters.traced[0] < len(
+        network.staged_packets
+    ):
         return TRACE_FULL
     if packets.regs[IN_USE] != 0 and network.clock[NOW] - 1 - network.clock[MOVED] > network.patience:
         return STUCK
@@ -398,7 +390,7 @@ def stop_reason(network: Network, packets: Packets, end_cycle: int) -> int:
 
 @inner
 def run_cycle(network: Network, packets: Packets) -> None:
-    """Run a cycle."""
+    """Simulate one cycle of the network."""
     cycle, period = network.clock[NOW], fcp_period(network.out_ports.remote)
     if period != 0 and cycle % period == 0:
         _wake_cabled_ports(network)
@@ -408,7 +400,7 @@ def run_cycle(network: Network, packets: Packets) -> None:
     _execute_events(network, packets, cycle)
     _allocate_and_return_credits(network, packets, cycle)
     sweep(network.pacing, cycle - 1)
-    for nic in range(len(network.staged)):
+    for nic in range(len(network.staged_packets)):
         inject(network.pacing, network, packets, nic, sending_port_of_nic(network, nic), cycle)
     _run_egress(network, packets, cycle)
     if packets.regs[IN_USE] == 0:
@@ -418,10 +410,7 @@ def run_cycle(network: Network, packets: Packets) -> None:
 
 @kernel
 def run(network: Network, packets: Packets, end_cycle: int) -> int:
-    """Run up to cycle ``end_cycle`` and return the reason for stopping.
-
-    Except after ``STUCK``, the run can be resumed.
-    """
+    """Simulate up to ``end_cycle`` and return the reason for stopping."""
     reason = stop_reason(network, packets, end_cycle)
     while reason < 0:
         run_cycle(network, packets)

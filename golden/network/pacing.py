@@ -92,7 +92,7 @@ class Pacing(NamedTuple):
         State of each NIC.
     cnps : Queues
         CNPs to be sent, one queue per NIC.
-    waiting : Records of Waiting, (NICs, classes)
+    waiting : Records of HeldPackets, (NICs, classes)
         Held packets of each class.
     most : int
         Maximum number of held packets per class and NIC.
@@ -160,10 +160,7 @@ def _flow_dlid(pacing: Pacing, nic: int, dlid: int) -> int:
 
 @inner
 def next_flow(packets: Packets, head: int) -> int:
-    """Return the next flow's head after a flow's head in a NIC's list of held flows, or ``NOBODY``.
-
-    The link is stored in ``arrived``, which a packet needs only inside a switch.
-    """
+    """Return the head of the next held flow in a NIC's list, or ``NOBODY``."""
     return int(packets.pool[head].arrived)
 
 
@@ -188,7 +185,7 @@ def _set_last_of_flow(packets: Packets, head: int, last: int) -> None:
 
 @inner
 def held_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, packet: int) -> int:
-    """Return the first held packet of a class that belongs to the flow of ``packet``, or ``NOBODY``."""
+    """Return the first held packet of the flow to which ``packet`` belongs, or ``NOBODY``."""
     field, head = packets.pool[packet], int(pacing.waiting[nic, queue].first)
     while head != NOBODY:
         other = packets.pool[head]
@@ -209,7 +206,7 @@ def is_flow_held(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle:
 
 @inner
 def note_injected(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> None:
-    """Update the flow's or port's not-before for a packet injected in a cycle (CCS-2, NCC-17)."""
+    """Update the not-before of a flow, or of the port, for a packet injected in a cycle (CCS-2, NCC-17)."""
     sources, blocks = pacing.sources, packets.pool[packet].blocks
     if pacing.port_blocks == 0:
         may_inject(sources, nic, flow_entry(pacing, packets, nic, packet), blocks, cycle)
@@ -225,7 +222,7 @@ def note_injected(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle
 
 @inner
 def assign_psn(pacing: Pacing, packets: Packets, nic: int, packet: int) -> None:
-    """Assign the next sequence number of its source, DLID and SL to a packet (NCC-18)."""
+    """Give a packet the next sequence number of its source, DLID and SL (NCC-18)."""
     field = packets.pool[packet]
     row = pacing.psn[nic, pacing.psn_row[field.sl]]
     psn = packets.origin[packet].psn = int(row[field.dlid])
@@ -234,17 +231,14 @@ def assign_psn(pacing: Pacing, packets: Packets, nic: int, packet: int) -> None:
 
 @inner
 def flow_entry(pacing: Pacing, packets: Packets, nic: int, packet: int) -> int:
-    """Return the table entry of a packet's flow, or ``sources.NOBODY`` if the flow has none."""
+    """Return the flow-table entry of a packet's flow, ``sources.NOBODY`` for none."""
     field = packets.pool[packet]
     return find_entry(pacing.sources, nic, _flow_dlid(pacing, nic, field.dlid), field.sl)
 
 
 @inner
 def hold_packet(pacing: Pacing, packets: Packets, nic: int, queue: int, packet: int, head: int) -> None:
-    """Hold a packet (NCC-11).
-
-    The packet joins the flow whose first packet is ``head``, or starts a new flow if ``head`` is ``NOBODY``.
-    """
+    """Append a packet to the held packets of its flow (NCC-11)."""
     waiting_state = pacing.waiting[nic, queue]
     waiting_state.packets += 1
     pacing.counts[nic, HELD] += 1
@@ -279,10 +273,7 @@ def injectable_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int,
 
 @inner
 def remove_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, head: int, predecessor: int) -> None:
-    """Remove a flow head, whose predecessor is ``predecessor``.
-
-    Move the flow's next packet to the end of the list.
-    """
+    """Remove a flow head from the list of held flows, given its predecessor."""
     waiting_state = pacing.waiting[nic, queue]
     following, behind, last = (next_flow(packets, head), int(packets.pool[head].next), last_of_flow(packets, head))
     if predecessor == NOBODY:
@@ -299,7 +290,7 @@ def remove_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, hea
 
 @inner
 def discard_held_packets(pacing: Pacing, packets: Packets, nic: int, queue: int) -> None:
-    """Discard the held packets of a class that has ended."""
+    """Discard the held packets of a class whose window has ended."""
     waiting_state = pacing.waiting[nic, queue]
     head = int(waiting_state.first)
     while head != NOBODY:
@@ -314,10 +305,7 @@ def discard_held_packets(pacing: Pacing, packets: Packets, nic: int, queue: int)
 
 @inner
 def queue_cnp(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> bool:
-    """Count a packet with FECN and turn it into a queued CNP.
-
-    Return False, without a CNP, if the interval since the last one is too short (NCC-7).
-    """
+    """Count a received packet with FECN, turn its record into a CNP, and queue the CNP."""
     pacing.counts[nic, FECNS] += 1
     if pacing.interval != 0:
         source, sl = packets.origin[packet].source, packets.pool[packet].sl
@@ -337,14 +325,14 @@ def first_cnp(pacing: Pacing, packets: Packets, nic: int, cycle: int) -> int:
 
 @inner
 def pop_cnp(pacing: Pacing, packets: Packets, nic: int) -> None:
-    """Remove the first CNP from its queue and count it as sent."""
+    """Remove the first CNP from a NIC's queue and count it as sent."""
     pop_packet(packets, pacing.cnps, nic, 0)
     pacing.counts[nic, CNPS] += 1
 
 
 @inner
 def apply_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
-    """Apply a BECN for a flow in a cycle, after the cycle's injections (NCC-9)."""
+    """Apply a BECN to a flow, after the injections of the cycle (NCC-9)."""
     place, before = receive_becn(pacing.sources, nic, _flow_dlid(pacing, nic, dlid), sl, cycle)
     pacing.nic[nic].becn_cycle = cycle
     pacing.counts[nic, BECNS] += 1
@@ -372,7 +360,4 @@ def _sweep(pacing: Pacing, cycle: int) -> None:
 
 @by_type({Unpaced: _no_sweep, Pacing: _sweep})
 def sweep(pacing: Any, cycle: int) -> None:
-    """Visit the due table entry of each NIC for a cycle, after its injections (NCC-13).
-
-    A NIC in which a BECN took effect in the cycle skips the visit.
-    """
+    """Visit the flow-table entry that is due in each NIC, after the injections of the cycle (NCC-13)."""

@@ -18,7 +18,7 @@ from vlane.golden.engine.kernel import by_type, inner
 
 
 class UndividedNetwork(NamedTuple):
-    """Border of an undivided network.
+    """Partition data of a network that runs on one core.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class UndividedNetwork(NamedTuple):
 
 
 class PacketMail:
-    """A packet sent to another part. The packet pool is common, so its number suffices.
+    """A packet sent to another part. The packet pool is common, so the packet number suffices.
 
     Parameters
     ----------
@@ -38,34 +38,34 @@ class PacketMail:
         Packet number.
     cycle : int
         First cycle in which the packet may take part in allocation.
-    place : int
+    input_port : int
         Input port.
     """
 
     packet: Int32
     cycle: Int64
-    place: Int32
+    input_port: Int32
 
 
 class CreditMail:
-    """Credits for a sender in another part.
+    """Credits sent to a sender in another part.
 
     The fields are the arguments of ``returns.begin_packet_return``.
 
     Parameters
     ----------
-    end : int
+    link_end : int
         Sending port.
-    since, lane, flits, blocks, ahead : int
+    start_cycle, lane, flits, blocks, flits_ahead : int
         First cycle in which the sender may use the credit; VL, size, and already buffered flits of the packet.
     """
 
-    end: Int32
-    since: Int64
+    link_end: Int32
+    start_cycle: Int64
     lane: Int32
     flits: Int32
     blocks: Int32
-    ahead: Int32
+    flits_ahead: Int32
 
 
 class Part(NamedTuple):
@@ -83,12 +83,12 @@ class Part(NamedTuple):
         Number of NICs of the part.
     owner : array of uint8, (ends,)
         Part of each port.
-    packets : Records of PacketLetter, (2 * parts * parts, letters)
+    packets : Records of PacketMail, (2 * parts * parts, letters)
         Mailboxes by turn, writing part and reading part. Messages of one turn are read while those of the other are
         written.
-    credits : Records of CreditLetter, (2 * parts * parts, letters)
+    credits : Records of CreditMail, (2 * parts * parts, letters)
         Mailboxes of credits, in the same order.
-    letters : array of int64, (2 * parts * parts, 8)
+    mail_counts : array of int64, (2 * parts * parts, 8)
         Number of packets and of credits in each mailbox. A row is a cache line.
     published : array of int64, (2 * parts, 8)
         Published state by turn and part: reason for stopping or -1; packets in use; last cycle of movement.
@@ -106,7 +106,7 @@ class Part(NamedTuple):
     owner: NDArray[np.uint8]
     packets: Records[PacketMail]
     credits: Records[CreditMail]
-    letters: NDArray[np.int64]
+    mail_counts: NDArray[np.int64]
     published: NDArray[np.int64]
     barrier: NDArray[np.int64]
     part_state: NDArray[np.int64]
@@ -131,12 +131,12 @@ def _is_in_other_part(partition: Part, link_end: int) -> bool:
 
 @by_type({UndividedNetwork: _no_foreign_port, Part: _is_in_other_part})
 def is_foreign(partition: Any, link_end: int) -> bool:
-    """Return whether a port belongs to another part."""
+    """Return whether a sending port belongs to another part."""
 
 
 @inner
 def mailbox_index(partition: Part, turn: int, writer: int, reader: int) -> int:
-    """Return the number of a mailbox."""
+    """Return the index of a mailbox in the arrays of mailboxes."""
     return (turn * partition.parts + writer) * partition.parts + reader
 
 
@@ -148,15 +148,15 @@ def _no_packet(partition: UndividedNetwork, packet: int, cycle: int, location: i
 @inner
 def _post_packet(partition: Part, packet: int, cycle: int, location: int) -> None:
     box = mailbox_index(partition, partition.part_state[TURN], partition.number, partition.owner[location])
-    letter = partition.packets[box, partition.letters[box, OF_PACKETS]]
-    letter.packet, letter.cycle, letter.place = packet, cycle, location
-    partition.letters[box, OF_PACKETS] += 1
+    letter = partition.packets[box, partition.mail_counts[box, OF_PACKETS]]
+    letter.packet, letter.cycle, letter.input_port = packet, cycle, location
+    partition.mail_counts[box, OF_PACKETS] += 1
     partition.part_state[OWNED] -= 1
 
 
 @by_type({UndividedNetwork: _no_packet, Part: _post_packet})
 def post_packet(partition: Any, packet: int, cycle: int, location: int) -> None:
-    """Send a packet to another part, where it takes part in allocation from a cycle on."""
+    """Post a packet to the part that owns its input port. It takes part in allocation from ``cycle`` on."""
 
 
 @inner
@@ -171,14 +171,14 @@ def _post_credit(
     partition: Part, link_end: int, start_cycle: int, lane: int, flits: int, blocks: int, flits_ahead: int
 ) -> None:
     box = mailbox_index(partition, partition.part_state[TURN], partition.number, partition.owner[link_end])
-    letter = partition.credits[box, partition.letters[box, OF_CREDITS]]
-    letter.end, letter.since, letter.lane = link_end, start_cycle, lane
-    letter.flits, letter.blocks, letter.ahead = flits, blocks, flits_ahead
-    partition.letters[box, OF_CREDITS] += 1
+    letter = partition.credits[box, partition.mail_counts[box, OF_CREDITS]]
+    letter.link_end, letter.start_cycle, letter.lane = link_end, start_cycle, lane
+    letter.flits, letter.blocks, letter.flits_ahead = flits, blocks, flits_ahead
+    partition.mail_counts[box, OF_CREDITS] += 1
 
 
 @by_type({UndividedNetwork: _no_credit, Part: _post_credit})
 def post_credit(
     partition: Any, link_end: int, start_cycle: int, lane: int, flits: int, blocks: int, flits_ahead: int
 ) -> None:
-    """Send credits to another part, to be returned flit by flit from a cycle on."""
+    """Post credits to the part that owns their sender, to be returned flit by flit from ``start_cycle`` on."""

@@ -100,7 +100,7 @@ def follow_paths(network: Network, sls: NDArray[np.int64], path_sl: NDArray[np.i
 
 def _paths_of_sl(network: Network, sl: int, senders: Senders, selected_switches: NDArray[np.int16]) -> Paths:
     """Return the paths on an SL, restricted to the pairs that use the SL if ``selected_switches`` is not empty."""
-    paths, inputs, nics = _no_paths(network), network.switches.inputs, len(network.staged)
+    paths, inputs, nics = _no_paths(network), network.switches.inputs, len(network.staged_packets)
     lanes, ends, every = inputs.queues.queue.shape[1], len(network.wiring.cable), np.arange(nics)
     alike = every if selected_switches.size else _representatives(network, sl)
     any_sends, notes = (
@@ -127,7 +127,7 @@ def _paths_of_sl(network: Network, sl: int, senders: Senders, selected_switches:
 def _representatives(network: Network, sl: int) -> NDArray[np.int64]:
     """Return for each NIC the first NIC at the same switch with equal tables for an SL."""
     inputs, first = network.switches.inputs, len(network.switches.inputs.port)
-    far = network.wiring.cable["far"][first : first + len(network.staged)]
+    far = network.wiring.cable["far"][first : first + len(network.staged_packets)]
     starts = np.stack([network.wiring.nic_vl[:, sl], network.wiring.nic_channel[:, sl]], axis=1)
     found: dict[tuple[int, bytes, bytes], int] = {}
     alike = np.zeros(len(far), np.int64)

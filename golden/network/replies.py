@@ -23,13 +23,10 @@ from vlane.golden.traffic.sources import (
 def count_received_packet(
     sources: Sources, meters: MessageMeters, messages: Messages, message_number: int, cycle: int
 ) -> None:
-    """Note that the last flit of a packet of a message is received in a cycle.
-
-    With its last packet the message is complete, unless a packet was lost, and freed.
-    """
+    """Count the receipt of a message's packet, and complete the message with its last packet."""
     message = messages.pool[message_number]
-    message.coming -= 1
-    if message.coming == 0:
+    message.outstanding_packets -= 1
+    if message.outstanding_packets == 0:
         if message.lost == 0:
             _complete_message(sources, meters, messages, message_number, cycle)
         free_record(messages, message_number)
@@ -39,7 +36,7 @@ def count_received_packet(
 def _complete_message(
     sources: Sources, meters: MessageMeters, messages: Messages, message_number: int, cycle: int
 ) -> None:
-    """Count a complete message, and generate the message that it causes."""
+    """Count a completed message and generate its reply or the next request of its window."""
     message = messages.pool[message_number]
     queue, nic = int(message.queue), int(message.target)
     setting = sources.setting[queue]

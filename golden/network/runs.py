@@ -21,10 +21,10 @@ _MESSAGES = 4
 
 
 def new_packet_pool(network: Network, packet_count: int) -> Packets:
-    """Return a pool of ``packet_count`` free packets with a calendar that covers the slowest cable."""
+    """Return a pool of free packets, with a calendar long enough for the slowest cable."""
     out_ports = network.out_ports
     flits, slowest = int(out_ports.largest.max()) << out_ports.returns.flit_shift, int(out_ports.pace.max(initial=0))
-    messages = packet_count + _MESSAGES * network.staged.size if network.sources.mtu else 0
+    messages = packet_count + _MESSAGES * network.staged_packets.size if network.sources.mtu else 0
     return new_packets(packet_count, flits * slowest // FULL_PACE, messages)
 
 
@@ -50,9 +50,7 @@ def run_to(
     run_on: Callable[[Network, Packets, int], int] = run,
     changes: deque[Change] | None = None,
 ) -> tuple[int, Packets]:
-    """Run up to a cycle and enlarge the packet pool as needed.
-
-    Return the reason for stopping and the pool.
+    """Run up to ``end_cycle``, apply the due changes, and enlarge the packet pool as needed.
 
     Parameters
     ----------
@@ -62,12 +60,12 @@ def run_to(
         Changes in order of their cycles; applied changes are removed.
     """
     pending = deque() if changes is None else changes
-    at_a_time = max(1, AT_A_TIME // len(network.staged))
+    at_a_time = max(1, AT_A_TIME // len(network.staged_packets))
     while True:
         stop = min(end_cycle, pending[0].cycle) if pending else end_cycle
         reason = run_on(network, packets, min(stop, int(network.clock[NOW]) + at_a_time))
         if reason == POOL_EMPTY:
-            packets = grown_packets(packets, 2 * len(packets.pool) + network.staged.size)
+            packets = grown_packets(packets, 2 * len(packets.pool) + network.staged_packets.size)
         elif reason != DONE or network.clock[NOW] >= stop == end_cycle:
             return reason, packets
         elif network.clock[NOW] >= stop:

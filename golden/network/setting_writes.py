@@ -34,30 +34,27 @@ _TAKES_EFFECT = 1
 
 
 def schedule_marking_write(switch: int, write: MarkingWrite, *, cycle: int) -> Change:
-    """Return a change that writes marking settings in ``cycle``.
-
-    They apply to packets that start later (CCM-12).
-    """
+    """Return a change that writes marking settings of a switch in ``cycle``."""
     return Change(cycle + _TAKES_EFFECT, partial(_apply_marking, switch, write))
 
 
 def schedule_pacing_writes(writes: Sequence[HostWrite], *, cycle: int, nics: Sequence[int] | None = None) -> Change:
-    """Return a change that writes settings of NICs (default: all) in ``cycle``, after its injections."""
+    """Return a change that writes settings of NICs (default: all), after the injections of ``cycle``."""
     return Change(cycle + _TAKES_EFFECT, partial(_apply_pacing, tuple(writes), nics))
 
 
 def port_control_write(mode: int) -> HostWrite:
-    """Return the write of bit 0 of Port_Control."""
+    """Return the write that sets bit 0 of Port_Control."""
     return {W_SELECT: CCSourceSelect.PORT_CONTROL, W_PORT_MODE: mode}
 
 
 def ccti_limit_write(last: int) -> HostWrite:
-    """Return the write of CCTI_Limit."""
+    """Return the write that sets CCTI_Limit."""
     return {W_SELECT: CCSourceSelect.LIMIT, W_LIMIT: last}
 
 
 def sl_settings_write(sl: int, *, timer: int, increase: int, trigger: int, minimum: int) -> HostWrite:
-    """Return the write of an SL's CACongestionEntry."""
+    """Return the write that sets the CACongestionEntry of an SL."""
     return {
         W_SELECT: CCSourceSelect.LEVEL,
         W_INDEX: sl,
@@ -69,15 +66,12 @@ def sl_settings_write(sl: int, *, timer: int, increase: int, trigger: int, minim
 
 
 def cct_entry_write(index: int, shift: int, multiplier: int) -> HostWrite:
-    """Return the write of a CCT entry."""
+    """Return the write that sets an entry of the CCT."""
     return {W_SELECT: CCSourceSelect.TABLE, W_INDEX: index, W_SHIFT: shift, W_MULTIPLIER: multiplier}
 
 
 def schedule_starvation_write(switch: int, write: StarvationWrite, *, cycle: int) -> Change:
-    """Return a change that writes credit-starvation settings in ``cycle``.
-
-    They take effect in the next cycle.
-    """
+    """Return a change that writes credit-starvation settings of a switch in ``cycle``."""
     return Change(cycle + _TAKES_EFFECT, partial(_apply_starvation, switch, write))
 
 
@@ -100,5 +94,5 @@ def _apply_pacing(writes: Sequence[HostWrite], nics: Sequence[int] | None, netwo
         row = np.zeros(W_MULTIPLIER + 1, np.int64)
         for place, value in each.items():
             row[place] = value
-        for nic in range(len(network.staged)) if nics is None else nics:
+        for nic in range(len(network.staged_packets)) if nics is None else nics:
             write(network.pacing.sources, nic, row)

@@ -32,7 +32,7 @@ class Network(NamedTuple):
         Packet generation.
     meters : Meters
         Measurements.
-    staged : array of int64, (NICs, classes)
+    staged_packets : array of int64, (NICs, classes)
         Drawn head of each application queue, or ``NOBODY``.
     awake : array of int64, (words,)
         Bit set of sending ports that may have work.
@@ -40,14 +40,14 @@ class Network(NamedTuple):
         Scratch of a cycle: list of the awake sending ports.
     grants : Records of Grant, (maximum number of grants per cycle,)
         Scratch of a cycle: grants of the switches.
-    outside : array of int64, (ends,)
+    arriving_heads : array of int64, (ends,)
         Head that arrives at a co-simulated port, ``NOBODY`` for none; empty in a pure golden run. Co-simulated ports
         are numbered after all NICs.
     clock : array of int64, (2,)
         Next cycle; last cycle in which a packet moved.
     patience : int
         Number of cycles without movement after which a network that holds packets is stuck.
-    border : Alone or Part
+    partition : UndividedNetwork or Part
         Connection to the other parts of a network that runs on several cores.
     pacing : Unpaced or Pacing
         Congestion control of the NICs.
@@ -58,12 +58,12 @@ class Network(NamedTuple):
     out_ports: OutputPorts
     sources: Sources
     meters: Meters
-    staged: NDArray[np.int64]
+    staged_packets: NDArray[np.int64]
     awake: NDArray[np.int64]
     busy: NDArray[np.int64]
     grants: Records[Grant]
-    outside: NDArray[np.int64]
+    arriving_heads: NDArray[np.int64]
     clock: NDArray[np.int64]
     patience: int
-    border: Border
+    partition: Border
     pacing: Any

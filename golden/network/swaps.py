@@ -13,22 +13,16 @@ from vlane.golden.schedulers.bank import Write, is_swap_pending, request_swap
 from vlane.golden.switches.inputs import bit_of, word_of
 
 _ANEW = -1
-"""Value of ``fruitless`` that excludes the next decision, in which the tables are exchanged."""
+"""Value of ``idle_decisions`` that excludes the next decision, in which the tables are exchanged."""
 
 
 def check_shadow_table(switch: int, ports: Sequence[int], *, cycle: int, refusal: InputError) -> Change:
-    """Return a change that checks whether the shadow tables of ports (from 0) may be written from a cycle on.
-
-    It raises ``refusal`` while an exchange is pending.
-    """
+    """Return a change that raises ``refusal`` if a port's previous swap is still pending."""
     return Change(cycle, partial(_check_no_pending_swap, switch, tuple(ports), refusal))
 
 
 def schedule_table_swap(switch: int, ports: Sequence[int], writes: Sequence[Write], *, cycle: int) -> Change:
-    """Return a change that exchanges the tables of ports (from 0) as soon as their links are free.
-
-    The shadow table is written in the cycles before; the exchange is requested in ``cycle`` (VLA-16).
-    """
+    """Return a change that writes new tables and swaps them as soon as the ports' links are free."""
     return Change(cycle, partial(_request_swaps, switch, tuple(ports), tuple(writes)))
 
 
@@ -42,7 +36,7 @@ def _request_swaps(switch: int, ports: Sequence[int], writes: Sequence[Write], n
     inputs = network.switches.inputs
     for port in ports:
         end = (switch << inputs.port_bits) + port
-        if not is_foreign(network.border, end):
+        if not is_foreign(network.partition, end):
             request_swap(network.out_ports.bank, end, writes)
-            network.out_ports.sending[end].fruitless = _ANEW
+            network.out_ports.sending[end].idle_decisions = _ANEW
             network.awake[word_of(inputs, end)] |= bit_of(inputs, end)

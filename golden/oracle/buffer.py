@@ -37,7 +37,7 @@ class BufferMachine(NamedTuple):
         Stand-in data passed to golden: the negative number of each flit of a cycle.
     data_bits, vls : int
         Flit width and number of lanes.
-    ins, outs : array of int64, (elements, 6)
+    input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports; data ports are last.
     rules : array of int64
         Rule counters.
@@ -52,15 +52,15 @@ class BufferMachine(NamedTuple):
     marks: NDArray[np.int64]
     data_bits: int
     vls: int
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
 @kernel
 def buffer_cycle(machine: BufferMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    state, ins, outs, vls = machine.state, machine.ins, machine.outs, machine.vls
+    state, ins, outs, vls = machine.state, machine.input_fields, machine.output_fields, machine.vls
     writers, readers = len(machine.write_vl), len(machine.read_vl)
     clear(output_words)
     flits, vl = read(input_words, ins, 1), read(input_words, ins, 2)
@@ -95,7 +95,7 @@ def buffer_cycle(machine: BufferMachine, input_words: NDArray[np.uint64], output
 @inner
 def _write_outputs(machine: BufferMachine, output_words: NDArray[np.uint64]) -> None:
     """Write the number of readable flits of each reading port and the flits themselves to the outputs."""
-    state, outs, reads = machine.state, machine.outs, machine.state.read_flits
+    state, outs, reads = machine.state, machine.output_fields, machine.state.read_flits
     first = 2 + 3 * machine.vls
     data_from = outs[first + len(machine.read_vl), 0]
     for port in range(len(machine.read_vl)):
@@ -133,7 +133,7 @@ def _store_flits(machine: BufferMachine, input_words: NDArray[np.uint64], data_f
 @inner
 def put_buffer(machine: BufferMachine, input_words: NDArray[np.uint64], is_reset: int, vl: int, flits: int) -> None:
     """Write the inputs of a cycle to words, without data: a reset, a reservation, and ports in ``machine``."""
-    ins, writers, readers = machine.ins, len(machine.write_vl), len(machine.read_vl)
+    ins, writers, readers = machine.input_fields, len(machine.write_vl), len(machine.read_vl)
     clear(input_words)
     write(input_words, ins, 0, is_reset)
     write(input_words, ins, 1, flits)
@@ -178,11 +178,11 @@ def buffer_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> O
         marks=-1 - np.arange(writers * writes).reshape(writers, writes),
         data_bits=bits,
         vls=vls,
-        ins=places(
+        input_fields=places(
             inputs,
             ["rst", "reserve_flits", "reserve_vl", "write_vl", "write_count", "read_vl", "read_count", "write_data"],
         ),
-        outs=places(outputs, ["accepted", "discarded", "room", "held", "used", "readable", "read_data"]),
+        output_fields=places(outputs, ["accepted", "discarded", "room", "held", "used", "readable", "read_data"]),
         rules=np.zeros(len(golden.RULES), np.int64),
     )
     return Oracle(machine, buffer_cycle, inputs, outputs, golden.RULES)

@@ -67,18 +67,18 @@ class CCMarkerMachine(NamedTuple):
     ----------
     state : CCMarkerState
         State of the marker.
-    seen : Inputs
+    input_values : Inputs
         Scratch of a cycle: the inputs.
-    ins, outs : array of int64, (elements, 6)
+    input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.
     """
 
     state: cc_marker.CCMarkerState
-    seen: cc_marker.Inputs
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: cc_marker.Inputs
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
@@ -87,7 +87,7 @@ def cc_marker_cycle(
     machine: CCMarkerMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
 ) -> None:
     """Run a clock cycle."""
-    seen, ins = machine.seen, machine.ins
+    seen, ins = machine.input_values, machine.input_fields
     read_each(input_words, ins, 1, seen.values)
     read_each(input_words, ins, 1 + len(seen.values), seen.measure)
     last = len(seen.values) + len(seen.measure) + len(seen.flit)
@@ -99,7 +99,7 @@ def cc_marker_cycle(
 @inner
 def run_cc_marker(machine: CCMarkerMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
-    state, seen, outs = machine.state, machine.seen, machine.outs
+    state, seen, outs = machine.state, machine.input_values, machine.output_fields
     lanes, flit, made = state.data_vls, seen.flit, state.markers
     clear(output_words)
     starved, over = 0, 0
@@ -129,7 +129,7 @@ def run_cc_marker(machine: CCMarkerMachine, is_reset: int, output_words: NDArray
 @inner
 def put_cc_marker(machine: CCMarkerMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
     """Write the inputs of a cycle, in ``machine.seen``, to words."""
-    seen, ins = machine.seen, machine.ins
+    seen, ins = machine.input_values, machine.input_fields
     clear(input_words)
     write(input_words, ins, 0, is_reset)
     write_each(input_words, ins, 1, seen.values)
@@ -192,21 +192,21 @@ class CCSourceMachine(NamedTuple):
     ----------
     made : Sources
         State of the source.
-    seen : Inputs
+    input_values : Inputs
         Inputs of this cycle and of the previous one.
     cycle : array of int64, (1,)
         Cycles since reset.
-    ins, outs : array of int64, (elements, 6)
+    input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.
     """
 
     made: cc_source.Sources
-    seen: cc_source.Inputs
+    input_values: cc_source.Inputs
     cycle: NDArray[np.int64]
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
@@ -215,20 +215,20 @@ def cc_source_cycle(
     machine: CCSourceMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
 ) -> None:
     """Run a clock cycle."""
-    seen, ins = machine.seen, machine.ins
-    read_each(input_words, ins, 1, seen.asks)
-    read_each(input_words, ins, 1 + len(seen.asks), seen.tells)
-    read_each(input_words, ins, 1 + len(seen.asks) + len(seen.tells), seen.written)
+    seen, ins = machine.input_values, machine.input_fields
+    read_each(input_words, ins, 1, seen.request)
+    read_each(input_words, ins, 1 + len(seen.request), seen.becn)
+    read_each(input_words, ins, 1 + len(seen.request) + len(seen.becn), seen.setting_write)
     run_cc_source(machine, flag(input_words, ins, 0), output_words)
 
 
 @inner
 def run_cc_source(machine: CCSourceMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
-    made, seen, outs = machine.made, machine.seen, machine.outs
+    made, seen, outs = machine.made, machine.input_values, machine.output_fields
     clear(output_words)
     cc_source.step(made, seen, machine.cycle[0], machine.rules)
-    write_each(output_words, outs, 0, seen.shown[-1])
+    write_each(output_words, outs, 0, seen.results[-1])
     machine.cycle[0] += 1
     if is_reset != 0:
         cc_source.reset(made, 0)
@@ -239,12 +239,12 @@ def run_cc_source(machine: CCSourceMachine, is_reset: int, output_words: NDArray
 @inner
 def put_cc_source(machine: CCSourceMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
     """Write the inputs of a cycle, in ``machine.seen``, to words."""
-    seen, ins = machine.seen, machine.ins
+    seen, ins = machine.input_values, machine.input_fields
     clear(input_words)
     write(input_words, ins, 0, is_reset)
-    write_each(input_words, ins, 1, seen.asks)
-    write_each(input_words, ins, 1 + len(seen.asks), seen.tells)
-    write_each(input_words, ins, 1 + len(seen.asks) + len(seen.tells), seen.written)
+    write_each(input_words, ins, 1, seen.request)
+    write_each(input_words, ins, 1 + len(seen.request), seen.becn)
+    write_each(input_words, ins, 1 + len(seen.request) + len(seen.becn), seen.setting_write)
 
 
 def cc_source_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:

@@ -41,18 +41,18 @@ class CreditIBMachine(NamedTuple):
     ----------
     state : CreditIBState
         Counters.
-    seen : Inputs
+    input_values : Inputs
         Scratch of a cycle: the inputs.
-    ins, outs : array of int64, (elements, 6)
+    input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.
     """
 
     state: ib.CreditIBState
-    seen: ib.Inputs
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: ib.Inputs
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
@@ -61,7 +61,7 @@ def credit_ib_cycle(
     machine: CreditIBMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
 ) -> None:
     """Run a clock cycle."""
-    seen, ins = machine.seen, machine.ins
+    seen, ins = machine.input_values, machine.input_fields
     read_each(input_words, ins, 1, seen.flags)
     read_each(input_words, ins, 1 + len(seen.flags), seen.values)
     read_each(input_words, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
@@ -71,7 +71,7 @@ def credit_ib_cycle(
 @inner
 def run_credit_ib(machine: CreditIBMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
-    state, seen, outs = machine.state, machine.seen, machine.outs
+    state, seen, outs = machine.state, machine.input_values, machine.output_fields
     flags, values, lanes = seen.flags, seen.values, state.data_vls
     clear(output_words)
     initializing = flags[ib.INIT] != 0
@@ -98,7 +98,7 @@ def run_credit_ib(machine: CreditIBMachine, is_reset: int, output_words: NDArray
 @inner
 def put_credit_ib(machine: CreditIBMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
     """Write the inputs of a cycle, in ``machine.seen``, to words."""
-    seen, ins = machine.seen, machine.ins
+    seen, ins = machine.input_values, machine.input_fields
     clear(input_words)
     write(input_words, ins, 0, is_reset)
     write_each(input_words, ins, 1, seen.flags)
@@ -161,9 +161,9 @@ class CreditOPAMachine(NamedTuple):
     """
 
     state: opa.CreditOPAState
-    seen: opa.Inputs
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: opa.Inputs
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
@@ -172,7 +172,7 @@ def credit_opa_cycle(
     machine: CreditOPAMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
 ) -> None:
     """Run a clock cycle."""
-    seen, ins = machine.seen, machine.ins
+    seen, ins = machine.input_values, machine.input_fields
     read_each(input_words, ins, 1, seen.flags)
     read_each(input_words, ins, 1 + len(seen.flags), seen.values)
     read_each(input_words, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
@@ -182,7 +182,7 @@ def credit_opa_cycle(
 @inner
 def run_credit_opa(machine: CreditOPAMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
-    state, seen, outs = machine.state, machine.seen, machine.outs
+    state, seen, outs = machine.state, machine.input_values, machine.output_fields
     lanes = state.vls
     clear(output_words)
     write(output_words, outs, 0, opa.is_error(state, seen))
@@ -203,7 +203,7 @@ def run_credit_opa(machine: CreditOPAMachine, is_reset: int, output_words: NDArr
 @inner
 def put_credit_opa(machine: CreditOPAMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
     """Write the inputs of a cycle, in ``machine.seen``, to words."""
-    seen, ins = machine.seen, machine.ins
+    seen, ins = machine.input_values, machine.input_fields
     clear(input_words)
     write(input_words, ins, 0, is_reset)
     write_each(input_words, ins, 1, seen.flags)

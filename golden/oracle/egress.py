@@ -45,13 +45,13 @@ class EgressMachine(NamedTuple):
         State of the golden scheduler.
     data_vls, lanes : int
         Number of data lanes, and of all lanes.
-    ins, outs : array of int64, (elements, 6)
+    input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports common to all schedulers.
-    sizes, behind_sizes : array of int64, (lanes, 6)
+    sizes, second_size_fields : array of int64, (lanes, 6)
         Bit positions of the sizes of heads and of packets behind them; empty without that input.
-    own_ins, own_outs : array of int64, (elements, 6)
+    own_input_fields, own_output_fields : array of int64, (elements, 6)
         Bit positions of the scheduler's own ports, except those for packets behind the heads.
-    seen : array of int64, (INPUTS,)
+    input_values : array of int64, (INPUTS,)
         Scratch of a cycle: the inputs common to all schedulers.
     blocks, behind_blocks : array of int64, (lanes + 1,)
         Scratch of a cycle: sizes of heads and of packets behind them, and a spare entry that is 0.
@@ -68,13 +68,13 @@ class EgressMachine(NamedTuple):
     state: Any
     data_vls: int
     lanes: int
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     sizes: NDArray[np.int64]
-    behind_sizes: NDArray[np.int64]
-    own_ins: NDArray[np.int64]
-    own_outs: NDArray[np.int64]
-    seen: NDArray[np.int64]
+    second_size_fields: NDArray[np.int64]
+    own_input_fields: NDArray[np.int64]
+    own_output_fields: NDArray[np.int64]
+    input_values: NDArray[np.int64]
     blocks: NDArray[np.int64]
     behind_blocks: NDArray[np.int64]
     own: NDArray[np.int64]
@@ -94,7 +94,7 @@ def show(
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
     output_words: NDArray[np.uint64],
-    outs: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
 ) -> None:
     """Write the scheduler's own outputs, from the state before the clock edge."""
 
@@ -102,12 +102,12 @@ def show(
 @kernel
 def cycle(machine: EgressMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(input_words, machine.ins, 0, machine.seen)
+    read_each(input_words, machine.input_fields, 0, machine.input_values)
     for lane in range(len(machine.sizes)):
         machine.blocks[lane] = read(input_words, machine.sizes, lane)
-    for lane in range(len(machine.behind_sizes)):
-        machine.behind_blocks[lane] = read(input_words, machine.behind_sizes, lane)
-    read_each(input_words, machine.own_ins, 0, machine.own)
+    for lane in range(len(machine.second_size_fields)):
+        machine.behind_blocks[lane] = read(input_words, machine.second_size_fields, lane)
+    read_each(input_words, machine.own_input_fields, 0, machine.own)
     run_scheduler(machine, output_words)
 
 
@@ -117,9 +117,9 @@ def run_scheduler(machine: EgressMachine, output_words: NDArray[np.uint64]) -> t
 
     A program-port write in the cycle of a reset is ignored. The lane is ``NO_LANE`` if no packet may start.
     """
-    state, seen, outs, kept = machine.state, machine.seen, machine.outs, machine.kept
+    state, seen, outs, kept = machine.state, machine.input_values, machine.output_fields, machine.kept
     clear(output_words)
-    show(state, machine.own, kept, output_words, machine.own_outs)
+    show(state, machine.own, kept, output_words, machine.own_output_fields)
     resets = seen[RST] != 0
     changes = seen[SWAP] != 0 or is_swapping(state) if machine.swaps else seen[ENABLE] != 0
     kept[STALE] = resets or changes or uses_second_packets(state)
@@ -145,11 +145,11 @@ def run_scheduler(machine: EgressMachine, output_words: NDArray[np.uint64]) -> t
 def put_scheduler(machine: EgressMachine, input_words: NDArray[np.uint64]) -> None:
     """Write the inputs of a cycle, in ``machine``, to words."""
     clear(input_words)
-    write_each(input_words, machine.ins, 0, machine.seen)
+    write_each(input_words, machine.input_fields, 0, machine.input_values)
     write_array(input_words, machine.sizes, machine.blocks)
-    if len(machine.behind_sizes):
-        write_array(input_words, machine.behind_sizes, machine.behind_blocks)
-    write_each(input_words, machine.own_ins, 0, machine.own)
+    if len(machine.second_size_fields):
+        write_array(input_words, machine.second_size_fields, machine.behind_blocks)
+    write_each(input_words, machine.own_input_fields, 0, machine.own)
 
 
 def _blocks_before(place: int) -> Any:
@@ -212,13 +212,15 @@ def scheduler_oracle(name: str, parameters: Mapping[str, Any], place: Placing = 
         state=module.make_state(**parameters),
         data_vls=data_vls,
         lanes=lanes,
-        ins=places(inputs, ["rst", "heads__request", "heads__fits", "ready", "hold_data", *fields, "swap", "behind"]),
-        outs=places(outputs, ["grant", "vl", "from_list", "blocks"]),
+        input_fields=places(
+            inputs, ["rst", "heads__request", "heads__fits", "ready", "hold_data", *fields, "swap", "behind"]
+        ),
+        output_fields=places(outputs, ["grant", "vl", "from_list", "blocks"]),
         sizes=places(inputs, ["heads__blocks"]),
-        behind_sizes=places(inputs, [port.name for port in inputs if port.name == "behind_blocks"]),
-        own_ins=own_ins,
-        own_outs=places(outputs, [port.name for port in own.outputs]),
-        seen=np.zeros(INPUTS, np.int64),
+        second_size_fields=places(inputs, [port.name for port in inputs if port.name == "behind_blocks"]),
+        own_input_fields=own_ins,
+        own_output_fields=places(outputs, [port.name for port in own.outputs]),
+        input_values=np.zeros(INPUTS, np.int64),
         blocks=np.zeros(lanes + 1, np.int64),
         behind_blocks=np.zeros(lanes + 1, np.int64),
         own=np.zeros(len(own_ins), np.int64),

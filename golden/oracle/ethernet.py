@@ -29,33 +29,33 @@ class PauseMachine(NamedTuple):
     ----------
     state : PauseState
         State of the memory.
-    seen : array of int64
+    input_values : array of int64
         Scratch of a cycle: the inputs.
-    ins, outs : array of int64, (elements, 6)
+    input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.
     """
 
     state: pause.PauseState
-    seen: NDArray[np.int64]
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
 @kernel
 def pause_cycle(machine: PauseMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(input_words, machine.ins, 1, machine.seen)
-    run_pause(machine, flag(input_words, machine.ins, 0), output_words)
+    read_each(input_words, machine.input_fields, 1, machine.input_values)
+    run_pause(machine, flag(input_words, machine.input_fields, 0), output_words)
 
 
 @inner
 def run_pause(machine: PauseMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
-    state, seen, outs = machine.state, machine.seen, machine.outs
-    marks, input_state, now = state.marks, state.marks.input[0], state.seen[pause.NOW]
+    state, seen, outs = machine.state, machine.input_values, machine.output_fields
+    marks, input_state, now = state.watermarks, state.watermarks.input[0], state.previous_state[pause.NOW]
     clear(output_words)
     write(output_words, outs, 0, pause.drops_frame(state, seen))
     write(output_words, outs, 1, watermarks.is_paused(marks, 0, now))
@@ -113,28 +113,28 @@ class ECMCPMachine(NamedTuple):
     """
 
     state: ecm_cp.ECMCPState
-    seen: NDArray[np.int64]
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
 @kernel
 def ecm_cp_cycle(machine: ECMCPMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(input_words, machine.ins, 1, machine.seen)
-    run_ecm_cp(machine, flag(input_words, machine.ins, 0), output_words)
+    read_each(input_words, machine.input_fields, 1, machine.input_values)
+    run_ecm_cp(machine, flag(input_words, machine.input_fields, 0), output_words)
 
 
 @inner
 def run_ecm_cp(machine: ECMCPMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
-    state, seen, outs = machine.state, machine.seen, machine.outs
+    state, seen, outs = machine.state, machine.input_values, machine.output_fields
     clear(output_words)
     for number in range(ecm_cp.S_FEEDBACK):
         write(output_words, outs, number, state.shown[0, number])
     write(output_words, outs, ecm_cp.S_FEEDBACK, state.shown[0, ecm_cp.S_FEEDBACK] & _FEEDBACK_MASK)
-    write(output_words, outs, ecm_cp.S_FEEDBACK + 1, state.kept[ecm_cp.WAITING])
+    write(output_words, outs, ecm_cp.S_FEEDBACK + 1, state.registers[ecm_cp.WAITING])
     ecm_cp.step(state, seen, machine.rules)
     if is_reset != 0:
         ecm_cp.reset(state)
@@ -179,26 +179,26 @@ class ECMRPMachine(NamedTuple):
     """
 
     state: ecm_rp.ECMRPState
-    seen: NDArray[np.int64]
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
 @kernel
 def ecm_rp_cycle(machine: ECMRPMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(input_words, machine.ins, 1, machine.seen)
-    if machine.seen[ecm_rp.FEEDBACK] > _FEEDBACK_MASK >> 1:
-        machine.seen[ecm_rp.FEEDBACK] -= _FEEDBACK_MASK + 1
-    run_ecm_rp(machine, flag(input_words, machine.ins, 0), output_words)
+    read_each(input_words, machine.input_fields, 1, machine.input_values)
+    if machine.input_values[ecm_rp.FEEDBACK] > _FEEDBACK_MASK >> 1:
+        machine.input_values[ecm_rp.FEEDBACK] -= _FEEDBACK_MASK + 1
+    run_ecm_rp(machine, flag(input_words, machine.input_fields, 0), output_words)
 
 
 @inner
 def run_ecm_rp(machine: ECMRPMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
-    state, seen, outs = machine.state, machine.seen, machine.outs
-    kept = state.kept
+    state, seen, outs = machine.state, machine.input_values, machine.output_fields
+    kept = state.registers
     clear(output_words)
     ready = ecm_rp.is_ready(state)
     write(output_words, outs, 0, ready)
@@ -251,9 +251,9 @@ class E2CMProberMachine(NamedTuple):
     """
 
     state: e2cm_prober.E2CMProberState
-    seen: NDArray[np.int64]
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
@@ -262,15 +262,15 @@ def e2cm_prober_cycle(
     machine: E2CMProberMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]
 ) -> None:
     """Run a clock cycle."""
-    read_each(input_words, machine.ins, 1, machine.seen)
-    run_e2cm_prober(machine, flag(input_words, machine.ins, 0), output_words)
+    read_each(input_words, machine.input_fields, 1, machine.input_values)
+    run_e2cm_prober(machine, flag(input_words, machine.input_fields, 0), output_words)
 
 
 @inner
 def run_e2cm_prober(machine: E2CMProberMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.seen``."""
-    state, seen, outs = machine.state, machine.seen, machine.outs
-    kept = state.kept
+    state, seen, outs = machine.state, machine.input_values, machine.output_fields
+    kept = state.registers
     clear(output_words)
     ready = e2cm_prober.is_ready(state)
     write(output_words, outs, 0, ready)

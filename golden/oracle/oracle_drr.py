@@ -31,15 +31,15 @@ def _show(
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
     output_words: NDArray[np.uint64],
-    outs: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
 ) -> None:
     """Write unreachable requesters, the accumulated weight and the deficits to the outputs."""
     if kept[STALE] != 0:
         kept[UNREACHABLE] = golden.unreachable(state)
-    write(output_words, outs, 0, kept[UNREACHABLE])
-    write(output_words, outs, 1, state.deficits.regs[ACCUMULATED])
+    write(output_words, output_fields, 0, kept[UNREACHABLE])
+    write(output_words, output_fields, 1, state.deficits.regs[ACCUMULATED])
     for requester in range(len(state.deficits.carried)):
-        write(output_words, outs, 2 + requester, state.deficits.carried[requester])
+        write(output_words, output_fields, 2 + requester, state.deficits.carried[requester])
 
 
 SHOW = {golden.State: _show}

@@ -35,20 +35,20 @@ def _show(
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
     output_words: NDArray[np.uint64],
-    outs: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
 ) -> None:
     """Show the state of the swap, what is never served, what IB would read, what is accumulated, and the deficits."""
     if kept[STALE] != 0:
         kept[UNREACHABLE] = golden.unreachable(state)
-    write(output_words, outs, _PENDING, state.regs[golden.SWAP_PENDING])
-    write(output_words, outs, _UNREACHABLE, kept[UNREACHABLE])
-    write(output_words, outs, _ACCUMULATED, state.deficits.regs[ACCUMULATED])
+    write(output_words, output_fields, _PENDING, state.regs[golden.SWAP_PENDING])
+    write(output_words, output_fields, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, output_fields, _ACCUMULATED, state.deficits.regs[ACCUMULATED])
     for requester in range(len(state.deficits.carried)):
-        write(output_words, outs, _DEFICIT + requester, state.deficits.carried[requester])
-    if outs[_READ_VL, 1] != 0:
+        write(output_words, output_fields, _DEFICIT + requester, state.deficits.carried[requester])
+    if output_fields[_READ_VL, 1] != 0:
         vl, weight = golden.read_ib(state, own[0] != 0, own[1])
-        write(output_words, outs, _READ_VL, vl)
-        write(output_words, outs, _READ_WEIGHT, weight)
+        write(output_words, output_fields, _READ_VL, vl)
+        write(output_words, output_fields, _READ_WEIGHT, weight)
 
 
 @inner
@@ -57,13 +57,13 @@ def _show_line_rate(
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
     output_words: NDArray[np.uint64],
-    outs: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
 ) -> None:
     """Show the state of the swap, and what is never served."""
     if kept[STALE] != 0:
         kept[UNREACHABLE] = line_rate.unreachable(state)
-    write(output_words, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
-    write(output_words, outs, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, output_fields, _PENDING, state.regs[line_rate.SWAP_PENDING])
+    write(output_words, output_fields, _UNREACHABLE, kept[UNREACHABLE])
 
 
 SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}

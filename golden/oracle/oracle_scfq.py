@@ -21,13 +21,13 @@ def _show(
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
     output_words: NDArray[np.uint64],
-    outs: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
 ) -> None:
     """Write unreachable requesters and the virtual time, truncated to the width of a tag, to the outputs."""
     if kept[STALE] != 0:
         kept[UNREACHABLE] = golden.unreachable(state)
-    write(output_words, outs, 0, kept[UNREACHABLE])
-    write(output_words, outs, 1, state.regs[golden.TIME])
+    write(output_words, output_fields, 0, kept[UNREACHABLE])
+    write(output_words, output_fields, 1, state.regs[golden.TIME])
 
 
 SHOW = {golden.State: _show}

@@ -26,14 +26,14 @@ def _show(
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
     output_words: NDArray[np.uint64],
-    outs: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
 ) -> None:
     """Write the pending swap, unreachable lanes and bad entries to the outputs."""
     if kept[STALE] != 0:
         kept[UNREACHABLE], kept[BAD] = golden.unreachable(state), golden.bad_entries(state)
-    write(output_words, outs, _PENDING, state.regs[golden.SWAP_PENDING])
-    write(output_words, outs, _UNREACHABLE, kept[UNREACHABLE])
-    write(output_words, outs, _BAD, kept[BAD])
+    write(output_words, output_fields, _PENDING, state.regs[golden.SWAP_PENDING])
+    write(output_words, output_fields, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, output_fields, _BAD, kept[BAD])
 
 
 @inner
@@ -42,14 +42,14 @@ def _show_line_rate(
     own: NDArray[np.int64],
     kept: NDArray[np.int64],
     output_words: NDArray[np.uint64],
-    outs: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
 ) -> None:
     """Write the pending swap, unreachable lanes and bad entries of the line-rate form to the outputs."""
     if kept[STALE] != 0:
         kept[UNREACHABLE], kept[BAD] = line_rate.unreachable(state), line_rate.bad_entries(state)
-    write(output_words, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
-    write(output_words, outs, _UNREACHABLE, kept[UNREACHABLE])
-    write(output_words, outs, _BAD, kept[BAD])
+    write(output_words, output_fields, _PENDING, state.regs[line_rate.SWAP_PENDING])
+    write(output_words, output_fields, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, output_fields, _BAD, kept[BAD])
 
 
 SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}

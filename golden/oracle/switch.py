@@ -243,7 +243,7 @@ def _run_output(machine: SwitchMachine, input_words: NDArray[np.uint64], port: i
     writes = flag(input_words, places, 0) and flag(input_words, places, _FIELDS + port) and not resets
     if flag(input_words, places, _FIELDS + ports + port):
         request_swap(scheduler)
-        sending.fruitless = 0  # the exchange in the next ready cycle changes the state
+        sending.idle_decisions = 0  # the exchange in the next ready cycle changes the state
     swapping = is_swapping(scheduler)
     ready = out_ports.free_from[port] <= cycle and flag(input_words, machine.ready, port)
     sends_fcp = ready and send_fcp(out_ports.remote, machine, port, cycle)
@@ -259,7 +259,7 @@ def _run_output(machine: SwitchMachine, input_words: NDArray[np.uint64], port: i
                 read(input_words, places, _WEIGHT),
             ),
         )
-        sending.fruitless = 0
+        sending.idle_decisions = 0
     if packet == NOBODY:
         return
     machine.rules[STARTED] += 1

@@ -77,11 +77,11 @@ class SwitchState(NamedTuple):
     ----------
     packets : Packets
         Packets inside the switch.
-    input_buffers : Rooms
+    input_buffers : BufferOccupancy
         Input buffers.
-    arriving : Records of Arriving, (ports,)
+    arriving : Records of ArrivingPacket, (ports,)
         Packet that arrives at each input.
-    tx : Records of Shown, (ports, RING)
+    tx : Records of OutgoingFlit, (ports, RING)
         Flit that each output sends, by cycle.
     back, limit_sent : array of int64, (ports, RING, 2)
         By cycle: bit mask of VLs whose blocks left an input and blocks of each; VL + 1 and limit of a flow-control

@@ -29,26 +29,26 @@ class SL2VLMachine(NamedTuple):
     ----------
     state : SL2VLState
         Tables.
-    seen : array of int64
+    input_values : array of int64
         Scratch of a cycle: the inputs, without the reset.
-    ins, outs : array of int64, (elements, 6)
+    input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.
     """
 
     state: sl2vl.SL2VLState
-    seen: NDArray[np.int64]
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
 @kernel
 def sl2vl_cycle(machine: SL2VLMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(input_words, machine.ins, 1, machine.seen)
-    run_sl2vl(machine, flag(input_words, machine.ins, 0), output_words)
+    read_each(input_words, machine.input_fields, 1, machine.input_values)
+    run_sl2vl(machine, flag(input_words, machine.input_fields, 0), output_words)
 
 
 @inner
@@ -57,7 +57,7 @@ def run_sl2vl(machine: SL2VLMachine, _resets: int, output_words: NDArray[np.uint
 
     A reset has no effect, because the tables are memory.
     """
-    state, seen, outs, rules = machine.state, machine.seen, machine.outs, machine.rules
+    state, seen, outs, rules = machine.state, machine.input_values, machine.output_fields, machine.rules
     inputs = state.row.shape[0]
     clear(output_words)
     at = 2 * inputs
@@ -111,17 +111,17 @@ class LFTMachine(NamedTuple):
 
     state: lft.LFTState
     lookups: int
-    seen: NDArray[np.int64]
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
 @kernel
 def lft_cycle(machine: LFTMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(input_words, machine.ins, 1, machine.seen)
-    run_lft(machine, flag(input_words, machine.ins, 0), output_words)
+    read_each(input_words, machine.input_fields, 1, machine.input_values)
+    run_lft(machine, flag(input_words, machine.input_fields, 0), output_words)
 
 
 @inner
@@ -130,7 +130,7 @@ def run_lft(machine: LFTMachine, is_reset: int, output_words: NDArray[np.uint64]
 
     A reset sets the top to 0 and keeps the entries, including one being written.
     """
-    state, seen, outs, lookups = machine.state, machine.seen, machine.outs, machine.lookups
+    state, seen, outs, lookups = machine.state, machine.input_values, machine.output_fields, machine.lookups
     clear(output_words)
     for index in range(lookups):
         out, cause = lft.look_up(state, seen[index], machine.rules)
@@ -177,17 +177,17 @@ class SCMachine(NamedTuple):
     """
 
     state: sc.SCState
-    seen: NDArray[np.int64]
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_values: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
 @kernel
 def sc_cycle(machine: SCMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    read_each(input_words, machine.ins, 1, machine.seen)
-    run_sc(machine, flag(input_words, machine.ins, 0), output_words)
+    read_each(input_words, machine.input_fields, 1, machine.input_values)
+    run_sc(machine, flag(input_words, machine.input_fields, 0), output_words)
 
 
 @inner
@@ -196,7 +196,7 @@ def run_sc(machine: SCMachine, _resets: int, output_words: NDArray[np.uint64]) -
 
     A reset has no effect, because the tables are memory.
     """
-    state, seen, outs, rules = machine.state, machine.seen, machine.outs, machine.rules
+    state, seen, outs, rules = machine.state, machine.input_values, machine.output_fields, machine.rules
     ports = state.channels.shape[0]
     clear(output_words)
     for port in range(ports):

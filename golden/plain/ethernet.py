@@ -80,7 +80,7 @@ class PlainEthernet:
         self.points = made.points._replace(point=plain(made.points.point))
         self.limiters = made.limiters._replace(flow=plain(made.limiters.flow), source=plain(made.limiters.source))
         self.probers = made.probers._replace(probe=plain(made.probers.probe))
-        self.marks = made.marks._replace(input=plain(made.marks.input))
+        self.watermarks = made.watermarks._replace(input=plain(made.watermarks.input))
         self.links = [Link(number, *way) for number, way in enumerate(fabric.channels())]
         self.link_of = {(link.sender, link.receiver): link for link in self.links}
         self.managed = [scheme.points and each for each in fabric.managed]
@@ -147,13 +147,13 @@ class PlainEthernet:
         if (
             link.sender >= self.nodes
             and self.scheme.pause
-            and watermarks.is_pause_frame_due(self.marks, link.number ^ 1, cycle)
+            and watermarks.is_pause_frame_due(self.watermarks, link.number ^ 1, cycle)
         ):
-            quanta = int(watermarks.pause_quanta(self.marks, link.number ^ 1, cycle))
+            quanta = int(watermarks.pause_quanta(self.watermarks, link.number ^ 1, cycle))
             frame: Frame | None = Frame("pause", link.sender, link.receiver, quanta=quanta)
             slower = 1
-            watermarks.note_frame_sent(self.marks, link.number ^ 1, cycle)
-            again = watermarks.refresh_cycle(self.marks, link.number ^ 1)
+            watermarks.note_frame_sent(self.watermarks, link.number ^ 1, cycle)
+            again = watermarks.refresh_cycle(self.watermarks, link.number ^ 1)
             if again != watermarks.NEVER:
                 self.at(again * CYCLE, WATERMARK, link.number)
         elif time < max(link.silent_until, link.rests_until):
@@ -180,7 +180,7 @@ class PlainEthernet:
             if self.managed[link.sender - self.nodes]:
                 points.remove_frame(self.points, link.number, frame.size)
             if frame.memory is not None:
-                watermarks.remove_frame(self.marks, frame.memory, frame.size, time // CYCLE)
+                watermarks.remove_frame(self.watermarks, frame.memory, frame.size, time // CYCLE)
                 self.look_at(frame.memory, time)
         self.start(link, time)
 
@@ -202,7 +202,7 @@ class PlainEthernet:
         else:
             switch = link.receiver - self.nodes
             if frame.memory != link.number:
-                if not watermarks.store_frame(self.marks, link.number, frame.size, time // CYCLE):
+                if not watermarks.store_frame(self.watermarks, link.number, frame.size, time // CYCLE):
                     self.drop(switch, frame)
                     return
                 frame.memory = link.number

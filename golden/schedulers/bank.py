@@ -1,4 +1,4 @@
-"""Batched scheduler state: every array has a leading port axis.
+"""Egress schedulers of many ports: every state array has a leading port axis.
 
 A bank is the ``State`` of a scheduler module in which each array has the ports as its first axis. The functions here
 accept a bank or the state of one port, of any scheduler, and dispatch on the type.
@@ -58,7 +58,7 @@ def _register_plugin(module: Any) -> None:
 
 
 def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), form: str = "", **parameters: Any) -> Any:
-    """Return the state of one port, idle after reset, the given writes and a swap.
+    """Return the scheduler state of one idle port after reset, the given program writes and a table swap.
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), for
 
 
 def new_bank(state: Any, ports: int) -> Bank:
-    """Return a bank of ``ports`` ports, each in the given state of one port."""
+    """Return a bank of ``ports`` copies of one port's state."""
     return batch_of(state, ports)
 
 
 def set_port_state(bank: Bank, port: int, state: Any) -> None:
-    """Set one port of a bank to a state of the same type and size."""
+    """Replace the state of one port of a bank by a state of the same type and size."""
     set_port(bank, port, state)
 
 
@@ -147,7 +147,7 @@ def step(
 
 @inner
 def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
-    """Run a cycle of a port's scheduler without programming and return the lane that sends, -1 for none.
+    """Run a scheduler cycle of a port without programming. Return the lane that sends, -1 for none.
 
     Rule counts are discarded.
     """
@@ -158,7 +158,7 @@ def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT
 
 @by_type(_LOOKS_BEHIND)
 def uses_second_packets(bank: Bank) -> bool:
-    """Return whether the scheduler uses packets behind the heads.
+    """Return whether the scheduler reads the packet behind each head.
 
     Such a scheduler must be stepped even while its link is not ready.
     """
@@ -171,7 +171,7 @@ def prefetch_tables(bank: Bank, port: int) -> None:
 
 @by_type(_RESTS_AFTER)
 def idle_decisions_until_rest(bank: Bank) -> int:
-    """Return the number of ready cycles without a packet to send after which further cycles change no state."""
+    """Return after how many ready cycles without a packet to send further cycles change no state."""
 
 
 def _swap_pending(place: int) -> Any:
@@ -186,5 +186,5 @@ def _swap_pending(place: int) -> Any:
     {each.State: _swap_pending(each.SWAP_PENDING) for each in MODULES if hasattr(each, "SWAP_PENDING")}, default=True
 )
 def is_swapping(state: Any) -> bool:  # noqa: ARG001 - dispatched by type
-    """Return whether a requested exchange is pending."""
+    """Return whether a requested exchange of the tables is pending."""
     return False

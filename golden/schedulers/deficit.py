@@ -90,17 +90,14 @@ def new_deficits(*, requesters: int, entries: int, keep: bool, most_kept: int, m
 
 @kernel
 def end_turns(deficits: DeficitState, entries: int) -> None:
-    """End the turn and clear all deficits.
-
-    The next search starts at entry 0.
-    """
+    """End the current turn and clear all deficits. The next search starts at entry 0."""
     regs = deficits.regs
     regs[POINTER], regs[TURN], regs[ACCUMULATED], regs[CARRYING] = entries - 1, NO_TURN, 0, 0
     deficits.carried[:] = 0
 
 
 class TurnRequests(NamedTuple):
-    """Requesters of a cycle.
+    """Requests of a cycle, as the deficit scheduler sees them.
 
     Parameters
     ----------
@@ -127,7 +124,7 @@ def decide_turn(
     commit: bool,  # noqa: FBT001 - a signal of the hardware
     rule_counts: NDArray[np.int64],
 ) -> int:
-    """Return the requester that sends, -1 for none.
+    """Return the requester that sends, -1 for none. Start a turn if the current one has ended.
 
     Parameters
     ----------
@@ -135,7 +132,7 @@ def decide_turn(
         Changed in place if ``commit``.
     owner, weight : array of uint8, (entries,)
         Requester and weight of each entry; owners beyond the last requester are never active.
-    asking : Asking
+    asking : TurnRequests
         Requesters of this cycle.
     commit : bool
         The link is ready: update the state.
@@ -185,7 +182,7 @@ def decide_turn(
 
 @inner
 def _next_entry(last: int, owner: NDArray[np.uint8], weight: NDArray[np.uint8], active: int) -> int:
-    """Return the first entry after ``last``, cyclically, with a weight and an active requester, or ``NO_ENTRY``."""
+    """Return the first entry after ``last``, cyclically, with a weight and an active requester, else ``NO_ENTRY``."""
     if active == 0:
         return NO_ENTRY
     entries, entry = len(owner), last

@@ -113,7 +113,7 @@ def program(state: State, write: Program) -> None:
 
 @inner
 def load_ahead(bank: State, port: int) -> None:
-    """Prefetch the active table of a port of a bank (``bank.py``)."""
+    """Prefetch the active table of a port of a bank (``bank.py``), for its next decision."""
     entries = bank.owner.shape[2]
     first = (2 * port + bank.regs[port, BANK]) * entries
     for array in (bank.weight, bank.owner):
@@ -131,11 +131,10 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rule_counts: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list, granted). The lane is -1 if no packet starts.
 
-    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
-    A swap takes effect at the end of the first cycle in which the link is ready; a write to the table in that cycle
-    changes nothing.
+    ``bank.step`` documents the arguments that all schedulers share. A swap takes effect at the end of the first cycle
+    in which the link is ready.
     """
     sendable = heads.request & heads.fits
     bank = state.regs[BANK]
@@ -159,7 +158,7 @@ def step(
 
 @kernel
 def unreachable(state: State) -> int:
-    """Return one bit per requester that no entry with a weight names."""
+    """Return a bit mask of requesters that no entry with a weight names."""
     bank = state.regs[BANK]
     named = 0
     for entry in range(state.owner.shape[1]):
@@ -170,7 +169,7 @@ def unreachable(state: State) -> int:
 
 @kernel
 def read_ib(state: State, low: bool, index: int) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
-    """Return (VL, weight) that the IB tables show at an index of the high or the low list (DT-12)."""
+    """Return (VL, weight) of an entry as InfiniBand's tables show it: high or low list, and index (DT-12)."""
     if not low:
         if index >= state.owner.shape[1]:
             return 0, 0

@@ -117,7 +117,7 @@ _ACCOUNT_BITS = 9
 
 
 def applicable_rules(*, has_vl15: bool) -> frozenset[str]:
-    """Return the names of the rules that random tables and traffic show."""
+    """Return the names of the rules that random tables and traffic can reach."""
     never = set() if has_vl15 else {RULES[VL15_FIRST].name}
     return frozenset(rule.name for rule in RULES) - never
 
@@ -236,7 +236,7 @@ def _named_lane(state: State) -> int:
 
 @inner
 def program(state: State, write: Program) -> bool:
-    """Write an entry of the shadow bank and return what ``write_entry`` does."""
+    """Write an entry of the shadow bank and return the result of ``write_entry``."""
     return write[1] == SELECT_TABLE and write_entry(state.table, write[2], write[3], write[4])
 
 
@@ -430,5 +430,5 @@ def _charge_heads(state: State, may: int) -> int:
 
 @kernel
 def unreachable(state: State) -> int:
-    """Return one bit per data lane that no entry with a weight names, of those read so far."""
+    """Return a bit mask of data lanes that no entry with a weight names, among entries read so far."""
     return ((1 << state.data_vls) - 1) & ~state.table.regs[SERVED]

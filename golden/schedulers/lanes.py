@@ -61,10 +61,7 @@ class Lanes(NamedTuple):
 
 
 def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
-    """Return the lanes after reset.
-
-    ``requesters`` 0 means one per lane, without a map.
-    """
+    """Return the lanes after reset. ``requesters`` 0 means that every lane is its own requester, without a map."""
     count = requesters or data_vls
     lanes = Lanes(
         data_vls,
@@ -81,7 +78,7 @@ def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
 
 @kernel
 def reset_lanes(lanes: Lanes) -> None:
-    """Reset: lane i belongs to requester i modulo their number, and lane 0 is next."""
+    """Reset the map and the turns: lane i belongs to requester i modulo their number, and lane 0 is next."""
     for lane in range(lanes.data_vls):
         lanes.owner[lane] = lane % lanes.requesters
     lanes.last[:] = lanes.data_vls - 1
@@ -89,20 +86,14 @@ def reset_lanes(lanes: Lanes) -> None:
 
 @inner
 def program_map(lanes: Lanes, lane: int, requester: int) -> None:
-    """Assign a lane to a requester.
-
-    Ignore a lane out of range.
-    """
+    """Assign a lane to a requester. Ignore a lane that does not exist."""
     if lanes.mapped and lane < lanes.data_vls:
         lanes.owner[lane] = requester
 
 
 @inner
 def program_value(lanes: Lanes, values: NDArray[Any], write: Program) -> None:
-    """Write the value of a requester or the requester of a lane.
-
-    Ignore an index out of range.
-    """
+    """Write the value of a requester, or the requester of a lane. Ignore an index out of range."""
     if write[1] == SELECT_MAP:
         program_map(lanes, write[2], write[3])
     elif write[1] == SELECT_TABLE and write[2] < len(values):
@@ -117,7 +108,7 @@ def offered_lane(lanes: Lanes, requester: int) -> int:
 
 @inner
 def choose_offers(lanes: Lanes, sendable: int, request: int) -> tuple[int, int]:
-    """Choose the lane that each requester offers.
+    """Choose the lane that each requester offers, round robin.
 
     Return the bit mask of requesters that can send, and the mask of requesters that only lack credit.
     """
@@ -164,7 +155,7 @@ def hold_offers(lanes: Lanes, sendable: int, held: int, taken: NDArray[np.int64]
 
 @kernel
 def record_sent(lanes: Lanes, requester: int) -> None:
-    """Record the lane offered by a requester as the lane that sent last."""
+    """Record that a requester's offered lane has sent, so that its other lanes are next."""
     if lanes.mapped:
         lanes.last[requester] = lanes.lane[requester]
 
@@ -178,7 +169,7 @@ def decide_vl15_and_hold(
     rule_counts: NDArray[np.int64],
     held: int,
 ) -> tuple[int, int, bool]:
-    """Decide VL15 and the hold of data, which precede every data decision (VLA-14, VLA-15).
+    """Decide VL15 and the hold of data, both of which precede any data decision (VLA-14, VLA-15).
 
     Return (lane, list) of VL15, lane -1 if it does not send, and whether data lanes may decide. ``held`` is the index
     of the first of ``GATE_RULES`` in the counters.

@@ -100,10 +100,7 @@ def reset_walk(state: ListWalk) -> None:
 
 @inner
 def exchange_walk(state: ListWalk) -> None:
-    """Exchange the banks.
-
-    The list is read again from its start (VLALR-2).
-    """
+    """Exchange the banks and start to read the list from its beginning (VLALR-2)."""
     _clear_pipeline(state)
     regs, rows = state.regs, len(state.named)
     regs[BANK] ^= 1
@@ -137,10 +134,7 @@ def write_entry(state: ListWalk, index: int, lane: int, weight: int) -> bool:
 
 @inner
 def is_read(state: ListWalk) -> bool:
-    """Return whether the list is still being read after an exchange.
-
-    Meanwhile it offers no entry (VLALR-2).
-    """
+    """Return whether the list is still being read after an exchange, in which time no entry is offered (VLALR-2)."""
     return 0 < state.regs[SINCE_EXCHANGE] <= ROW * len(state.named) + 5
 
 

@@ -122,10 +122,7 @@ def new_tag(state: State, requester: int, blocks: NDArray[np.int64]) -> None:
 
 @inner
 def tag_one(state: State, active: int, blocks: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> int:
-    """Compute one missing tag in the shared unit, round robin (SCFQ-4).
-
-    Return the mask of requesters still without a tag.
-    """
+    """Compute the next missing tag in the shared unit, round robin (SCFQ-4). Return the mask of untagged requesters."""
     regs = state.regs
     untagged = active & ~regs[HAS_TAG]
     if untagged != 0:

@@ -88,9 +88,7 @@ def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "
 
 
 def load(state: State, table: VLArbTable) -> None:
-    """Make a table the active one, as if all of it were written and swapped.
-
-    Other entries are cleared.
+    """Make a table the active one, with empty entries behind it, as if it had been written and swapped.
 
     Raises
     ------
@@ -207,10 +205,7 @@ def search(
 
 @inner
 def turn_to(state: State, list_index: int, entry: int, blocks: int, rule_counts: NDArray[np.int64]) -> None:
-    """Charge a packet to an entry.
-
-    Load the entry's weight if the pointer arrives at it (VLA-2, VLA-4).
-    """
+    """Charge a packet to an entry, which becomes current with its full weight if it is not (VLA-2, VLA-4)."""
     regs = state.regs
     pointer, remaining = regs[POINTER_HIGH + list_index], regs[REMAINING_HIGH + list_index]
     if entry == pointer and remaining > 0:

@@ -29,22 +29,22 @@ class ReadPort:
         First cycle in which the read port takes part in allocation.
     last_lane : int
         VL granted last.
-    lane, since, flits, blocks : int
+    lane, start_cycle, flits, blocks : int
         VL, grant cycle, and size of the packet in flits and blocks.
-    ahead : int
+    flits_ahead : int
         Flits that were buffered at the grant in excess of one arriving per cycle.
-    given : int
+    freed_blocks : int
         Blocks of the packet already freed in the central buffer.
     """
 
     free_from: Int64
-    since: Int64
+    start_cycle: Int64
     last_lane: Int32
     lane: Int32
-    ahead: Int32
+    flits_ahead: Int32
     flits: Int32
     blocks: Int32
-    given: Int32
+    freed_blocks: Int32
 
 
 class Centre(NamedTuple):
@@ -52,7 +52,7 @@ class Centre(NamedTuple):
 
     Parameters
     ----------
-    rooms : Rooms
+    rooms : BufferOccupancy
         Buffer space.
     queues : Queues
         Packets in stage VA-SA, by buffer and outgoing VL.
@@ -94,11 +94,11 @@ def _has_room(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cy
     """Return whether a central buffer has space for the largest packet of a VL at the start of a cycle."""
     for reader in range(READERS):
         read = centre.read[buffer, reader]
-        if read.given != read.blocks:
-            moved = flits_moved(out_ports.returns, cycle - 1 - read.since, read.ahead)
+        if read.freed_blocks != read.blocks:
+            moved = flits_moved(out_ports.returns, cycle - 1 - read.start_cycle, read.flits_ahead)
             gone = completed_blocks(moved, read.flits, read.blocks, out_ports.returns.flit_shift)
-            release(centre.rooms, buffer, read.lane, gone - read.given)
-            read.given = gone
+            release(centre.rooms, buffer, read.lane, gone - read.freed_blocks)
+            read.freed_blocks = gone
     return fits(centre.rooms, buffer, lane, out_ports.largest[lane])
 
 
@@ -132,8 +132,8 @@ def start_reading(
         Number of buffered flits in excess of one arriving per cycle.
     """
     read = centre.read[buffer, reader]
-    release(centre.rooms, buffer, read.lane, read.blocks - read.given)  # its last flits cross now
+    release(centre.rooms, buffer, read.lane, read.blocks - read.freed_blocks)  # its last flits cross now
     read.last_lane = read.lane = lane
-    read.since, read.ahead, read.given = cycle, min(flits_ahead, flits), 0
+    read.start_cycle, read.flits_ahead, read.freed_blocks = cycle, min(flits_ahead, flits), 0
     read.flits, read.blocks = flits, blocks
     read.free_from = last_crossing_cycle(cycle, flits, flits_ahead, INNER_FLITS)

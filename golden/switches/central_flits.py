@@ -25,22 +25,22 @@ class FlitLane:
         Packet whose flits are still granted at its input; ``NOBODY`` for none. It is the last packet of the VL.
     ready : int
         Flits that take part in the allocation.
-    came, came_before, came_first : int
+    came, arrived_before, arrived_two_before : int
         Flits granted at an input in this cycle, one cycle ago, and two cycles ago.
     gone : int
         Granted flits of the first packet.
-    freed, freed_before : int
+    freed, freed_blocks_before : int
         Blocks whose last flit was granted in this cycle, and one cycle ago.
     """
 
     writing: Int32
     ready: Int32
     came: Int32
-    came_before: Int32
-    came_first: Int32
+    arrived_before: Int32
+    arrived_two_before: Int32
     gone: Int32
     freed: Int32
-    freed_before: Int32
+    freed_blocks_before: Int32
 
 
 class FlitBuffer:
@@ -66,7 +66,7 @@ class FlitCentre(NamedTuple):
 
     Parameters
     ----------
-    rooms : Rooms
+    rooms : BufferOccupancy
         Buffer space.
     queues : Queues
         Packets whose last flit was granted at the input, by buffer and outgoing VL.
@@ -106,14 +106,18 @@ def begin_cycle(centre: FlitCentre, buffer: int) -> bool:
         lane = lowest_member(left)
         left &= left - 1
         flits = centre.lane[buffer, lane]
-        if flits.came_first != 0:
-            flits.ready += flits.came_first
+        if flits.arrived_two_before != 0:
+            flits.ready += flits.arrived_two_before
             state.ready |= 1 << lane
-        flits.came_first, flits.came_before, flits.came = flits.came_before, flits.came, 0
-        if flits.freed_before != 0:
-            release(centre.rooms, buffer, lane, flits.freed_before)
-        flits.freed_before, flits.freed = flits.freed, 0
-        if flits.writing == NOBODY and flits.freed_before == 0 and centre.queues.queue[buffer, lane].head == NOBODY:
+        flits.arrived_two_before, flits.arrived_before, flits.came = flits.arrived_before, flits.came, 0
+        if flits.freed_blocks_before != 0:
+            release(centre.rooms, buffer, lane, flits.freed_blocks_before)
+        flits.freed_blocks_before, flits.freed = flits.freed, 0
+        if (
+            flits.writing == NOBODY
+            and flits.freed_blocks_before == 0
+            and centre.queues.queue[buffer, lane].head == NOBODY
+        ):
             state.active &= ~(1 << lane)
     return state.active != 0
 

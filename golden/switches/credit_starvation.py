@@ -40,9 +40,9 @@ class StarvingPort:
 
     Parameters
     ----------
-    since : int
+    start_cycle : int
         First cycle in which a flit of the packet that crosses, or crossed last, could cross.
-    lane, flits, blocks, given, ahead : int
+    lane, flits, blocks, freed_blocks, flits_ahead : int
         Of that packet: VL, size in flits and blocks, blocks freed so far, buffered flits in excess of one per cycle.
     held : int
         Freed blocks that are not yet returned, over all VLs.
@@ -52,25 +52,25 @@ class StarvingPort:
         VL that returned credits last.
     masked, threshold, gap : int
         Switch settings: the port's bit of Credit_Mask, CS_Threshold, and extra cycles per block from CS_ReturnDelay.
-    rules, own_threshold, own_gap : int
+    rules, element_threshold, element_gap : int
         Port element: whether it is valid and of control type 1; its threshold and gap.
     """
 
-    since: Int64
+    start_cycle: Int64
     withheld: Int64
     lane: Int32
     flits: Int32
     blocks: Int32
-    given: Int32
-    ahead: Int32
+    freed_blocks: Int32
+    flits_ahead: Int32
     held: Int32
     last: Int32
     masked: Int16
     threshold: Int16
     gap: Int32
     rules: Int16
-    own_threshold: Int16
-    own_gap: Int32
+    element_threshold: Int16
+    element_gap: Int32
 
 
 class StarvingLane:
@@ -80,7 +80,7 @@ class StarvingLane:
     ----------
     not_before : int
         First cycle in which the VL may return another block while it is over its threshold.
-    waiting, going : int
+    waiting, granted_blocks : int
         Blocks of queued packets, and of packets granted since the last call of ``release_held_credit``.
     held : int
         Blocks that are free but not yet returned.
@@ -88,7 +88,7 @@ class StarvingLane:
 
     not_before: Int64
     waiting: Int32
-    going: Int32
+    granted_blocks: Int32
     held: Int32
 
 
@@ -158,7 +158,7 @@ def note_waiting(starvation: Any, port: int, lane: int, blocks: int) -> None:
 def _note_grant(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
     lane_state = starvation.lane[port, lane]
     lane_state.waiting -= blocks
-    lane_state.going += blocks
+    lane_state.granted_blocks += blocks
 
 
 @by_type({Starvation: _note_grant}, default=True)
@@ -169,35 +169,33 @@ def note_grant(starvation: Any, port: int, lane: int, blocks: int) -> None:
 @inner
 def _note_crossing(starvation: Starvation, port: int, lane: int, packet: Packet, start_cycle: int) -> None:
     port_state = starvation.port[port]
-    port_state.since, port_state.lane, port_state.flits, port_state.blocks, port_state.given = (
+    port_state.start_cycle, port_state.lane, port_state.flits, port_state.blocks, port_state.freed_blocks = (
         start_cycle,
         lane,
         packet.flits,
         packet.blocks,
         0,
     )
-    port_state.ahead = min(start_cycle - 1 - packet.arrived, packet.flits)
+    port_state.flits_ahead = min(start_cycle - 1 - packet.arrived, packet.flits)
 
 
 @by_type({Starvation: _note_crossing}, default=True)
 def note_crossing(starvation: Any, port: int, lane: int, packet: Packet, start_cycle: int) -> None:
-    """Register the packet that crosses from cycle ``start_cycle`` on.
-
-    The previous packet has crossed by then.
-    """
+    """Record the packet whose flits cross from ``start_cycle`` on, because they free space flit by flit."""
 
 
 @inner
 def blocks_freed_in(starvation: Starvation, returns: Returns, port: int, cycle: int) -> int:
     """Return the number of blocks that the crossing packet frees in a cycle. Call it once per cycle, in order."""
     port_state = starvation.port[port]
-    if port_state.given == port_state.blocks:
+    if port_state.freed_blocks == port_state.blocks:
         return 0
-    moved = min(flits_moved(returns, cycle - port_state.since + 1, port_state.ahead), int(port_state.flits))
+    moved = min(flits_moved(returns, cycle - port_state.start_cycle + 1, port_state.flits_ahead), int(port_state.flits))
     blocks = (
-        completed_blocks(moved, int(port_state.flits), int(port_state.blocks), returns.flit_shift) - port_state.given
+        completed_blocks(moved, int(port_state.flits), int(port_state.blocks), returns.flit_shift)
+        - port_state.freed_blocks
     )
-    port_state.given += blocks
+    port_state.freed_blocks += blocks
     return int(blocks)
 
 
@@ -205,18 +203,15 @@ def blocks_freed_in(starvation: Starvation, returns: Returns, port: int, cycle: 
 def is_over(starvation: Starvation, port: int, lane: int) -> bool:
     """Return whether a VL is over CS_Threshold (IBS-K1)."""
     port_state, state = starvation.port[port], starvation.lane[port, lane]
-    threshold = port_state.own_threshold if port_state.rules != 0 else port_state.threshold
-    return port_state.masked != 0 and state.waiting + state.going >= starvation.limits[lane, threshold]
+    threshold = port_state.element_threshold if port_state.rules != 0 else port_state.threshold
+    return port_state.masked != 0 and state.waiting + state.granted_blocks >= starvation.limits[lane, threshold]
 
 
 @inner
 def release_held_credit(
     starvation: Starvation, port: int, cycle: int, lane: int, freed: int, speed: int
 ) -> tuple[int, int]:
-    """Add freed blocks to the blocks held back, and return the VL and number of blocks to return (IBS-K2 to IBS-K5).
-
-    Call this once for every port and cycle, before packets are queued and granted in the cycle.
-    """
+    """Add freed blocks to the held ones, and return (VL, blocks) to return to the sender now (IBS-K2 to IBS-K5)."""
     port_state, lanes = starvation.port[port], len(starvation.limits)
     if freed != 0:
         state = starvation.lane[port, lane]
@@ -233,7 +228,7 @@ def release_held_credit(
                 continue
             chosen, blocks = number, 1 if over else min(int(state.held), speed)
             if over:
-                state.not_before = cycle + 1 + (port_state.own_gap if port_state.rules != 0 else port_state.gap)
+                state.not_before = cycle + 1 + (port_state.element_gap if port_state.rules != 0 else port_state.gap)
             state.held -= blocks
             port_state.held -= blocks
             port_state.last = number
@@ -241,7 +236,7 @@ def release_held_credit(
     if freed != 0:
         port_state.withheld += min(freed, int(starvation.lane[port, lane].held))
     for number in range(lanes):
-        starvation.lane[port, number].going = 0
+        starvation.lane[port, number].granted_blocks = 0
     return chosen, blocks
 
 
@@ -260,9 +255,9 @@ def set_return(starvation: Starvation, port: int, threshold: int, gap: int) -> N
 
 @inner
 def set_element(starvation: Starvation, port: int, rules: int, threshold: int, gap: int) -> None:
-    """Set the port's element, which takes precedence if it is valid and of control type 1 (IBS-K6)."""
+    """Set the port element, which overrides the switch settings if ``rules`` (IBS-K6)."""
     port_state = starvation.port[port]
-    port_state.rules, port_state.own_threshold, port_state.own_gap = rules, threshold, gap
+    port_state.rules, port_state.element_threshold, port_state.element_gap = rules, threshold, gap
 
 
 def write_starvation(starvation: Starvation, first: int, ports: int, write: StarvationWrite) -> None:

@@ -212,16 +212,16 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
 
 @inner
 def list_waiting(switches: Any) -> None:
-    """List the inputs with a packet."""
+    """List the inputs with a packet, before the packets of a cycle arrive."""
     inputs = switches.inputs
     switches.regs[LISTED] = list_members(inputs.waiting, inputs.word_bits, switches.candidate_ports)
 
 
 @inner
 def request_on_arrival(switches: IBSwitches, out_ports: OutputPorts, port: int, lane: int, cycle: int) -> None:
-    """Run the first allocation stage of an input for the packet that just arrived at it, its only one (IBS-2).
+    """Run the first allocation stage of an input for a packet that arrived at an empty queue (IBS-2).
 
-    The inputs that waited before are listed. A busy input cannot ask in this cycle.
+    The packet is the input's only one. A busy input cannot request an output in this cycle.
     """
     inputs = switches.inputs
     if inputs.port[port].busy > cycle:

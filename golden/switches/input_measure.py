@@ -30,14 +30,14 @@ class WaitingBlocks:
         First cycle in which the sweep can find the current value.
     blocks : int
         Current value.
-    found, found_before : int
+    found, swept_before : int
         Values found by the last sweep before ``changed`` and by the sweep before it.
     """
 
     changed: Int64
     blocks: Int32
     found: Int32
-    found_before: Int32
+    swept_before: Int32
 
 
 class InputMeasure(NamedTuple):
@@ -47,22 +47,22 @@ class InputMeasure(NamedTuple):
     ----------
     port_bits : int
         Width of a port number within its switch.
-    places : int
+    sweep_cycles : int
         Period of the sweep in cycles: one for each VL of each port of a switch, at least 4.
-    waiting : Records of Waiting, (outputs, lanes)
+    waiting : Records of WaitingBlocks, (outputs, lanes)
         Blocks that wait for each output VL.
     queued : array of int64, (inputs, lanes)
         Blocks in each input queue.
     """
 
     port_bits: int
-    places: int
+    sweep_cycles: int
     waiting: Records[WaitingBlocks]
     queued: NDArray[np.int64]
 
 
 def new_input_measure(*, outputs: int, lanes: int, ports: int) -> InputMeasure:
-    """Return the measure of ``outputs`` idle outputs, of switches with ``ports`` ports each."""
+    """Return the waiting-block counts of ``outputs`` idle outputs, of switches with ``ports`` ports each."""
     places = max(_LEAST_PLACES, ports * lanes)
     return InputMeasure(
         port_bits_for(ports), places, new_records(WaitingBlocks, outputs, lanes), np.zeros((outputs, lanes), np.int64)
@@ -73,7 +73,7 @@ def new_input_measure(*, outputs: int, lanes: int, ports: int) -> InputMeasure:
 def count_queued_packet(
     input_measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
-    """Count a packet that is in its input queue from ``cycle`` on."""
+    """Add a packet that waits in its input queue from ``cycle`` on."""
     blocks, head = packets.pool[packet].blocks, inputs.queues.queue[port, lane].head
     input_measure.queued[port, lane] += blocks
     _add_waiting_blocks(
@@ -91,7 +91,7 @@ def count_queued_packet(
 def count_removed_packet(
     input_measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
-    """Remove the first packet of an input queue from the count from ``cycle`` on."""
+    """Subtract the first packet of an input queue, which leaves in ``cycle``."""
     _add_waiting_blocks(input_measure, inputs, packets, port, packet, -input_measure.queued[port, lane], cycle)
     input_measure.queued[port, lane] -= packets.pool[packet].blocks
     head = inputs.queues.queue[port, lane].head
@@ -110,7 +110,7 @@ def measured_blocks(input_measure: InputMeasure, port: int, lane: int, cycle: in
     return int(
         waiting_state.found
         if since == _last_sweep(input_measure, place, waiting_state.changed - 1)
-        else waiting_state.found_before
+        else waiting_state.swept_before
     )
 
 
@@ -127,8 +127,10 @@ def _add_waiting_blocks(
     if waiting_state.changed != cycle:
         since = _last_sweep(input_measure, _sweep_position(input_measure, output, field.lane), cycle - 1)
         if since >= waiting_state.changed:  # the sweep visited this position since the last change
-            waiting_state.found_before = (
-                waiting_state.blocks if since - input_measure.places >= waiting_state.changed else waiting_state.found
+            waiting_state.swept_before = (
+                waiting_state.blocks
+                if since - input_measure.sweep_cycles >= waiting_state.changed
+                else waiting_state.found
             )
             waiting_state.found = waiting_state.blocks
         waiting_state.changed = cycle
@@ -144,4 +146,4 @@ def _sweep_position(input_measure: InputMeasure, port: int, lane: int) -> int:
 @inner
 def _last_sweep(input_measure: InputMeasure, place: int, cycle: int) -> int:
     """Return the last cycle up to ``cycle``, possibly negative, in which the sweep visits a position."""
-    return cycle - (cycle - place) % input_measure.places
+    return cycle - (cycle - place) % input_measure.sweep_cycles

@@ -114,7 +114,7 @@ class Inputs(NamedTuple):
         Parameters of table-free forwarding in a tree (``tree_rule.py``), or ``NO_RULE``.
     drops : array of int64, (switches, drop causes)
         Number of dropped packets, by ``DropCause``.
-    members : ByTable or AtRandom
+    members : TableChoice or RandomChoice
         Choice among the members of trunks.
     """
 
@@ -185,19 +185,19 @@ def bit_of(inputs: Inputs, port: int) -> int:
 
 @inner
 def round_robin_priority(inputs: Inputs, local: int, last: int) -> int:
-    """Return the round-robin priority of a port after ``last``: 1 is the lowest, larger values are served sooner."""
+    """Return the priority of a port in a round robin that served ``last``: larger values are served sooner."""
     return ((last - local) & ((1 << inputs.port_bits) - 1)) + 1
 
 
 @inner
 def port_with_priority(inputs: Inputs, turn: int, last: int) -> int:
-    """Return the port with round-robin priority ``turn``, the inverse of ``round_robin_priority``."""
+    """Return the port that has a round-robin priority, the inverse of ``round_robin_priority``."""
     return (last + 1 - turn) & ((1 << inputs.port_bits) - 1)
 
 
 @inner
 def output_of(inputs: Inputs, port: int, dlid: int) -> int:
-    """Return the output for a DLID at an input's switch, or ``UNASSIGNED``."""
+    """Return the output for a DLID at the switch of an input, or ``UNASSIGNED``."""
     switch = switch_of(inputs, port)
     if dlid < inputs.lft.shape[1]:
         return int(inputs.lft[switch, dlid])
@@ -213,16 +213,13 @@ def prefetch_input(inputs: Inputs, port: int, dlid: int) -> None:
 
 @inner
 def drop_cause(packet: Packet) -> int:
-    """Return the drop cause of a packet whose output is ``DROPPED``. The lane field, then unused, stores the cause."""
+    """Return the drop cause of a packet whose output is ``DROPPED``. It is stored in the unused lane field."""
     return int(packet.lane)
 
 
 @inner
 def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route: LookUp, cycle: int) -> bool:
-    """Append a routed packet to its input queue, in the first cycle in which it may take part in allocation (IBS-1).
-
-    Return whether the input had no other packet.
-    """
+    """Append a routed packet to its input queue, in the first cycle in which allocation may grant it (IBS-1)."""
     switch, field = switch_of(inputs, port), packets.pool[packet]
     arrived_on = field.lane
     output, lane, channel = route
@@ -299,10 +296,7 @@ def pop_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
 def start_crossing(
     inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: Records[Grant], row: int
 ) -> int:
-    """Start to move the first packet of an input's VL through the crossbar, from the next cycle on.
-
-    Store the grant in ``grants[row]`` and return the cycle in which the last flit crosses.
-    """
+    """Start to move the first packet of an input's VL through the crossbar, from the next cycle on."""
     packet = pop_first(inputs, packets, port, lane)
     inputs.port[port].last_lane = lane
     field = packets.pool[packet]

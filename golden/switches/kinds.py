@@ -145,7 +145,7 @@ def _freed_one_block(switches: Any, field: Packet) -> tuple[int, int]:
 
 @by_type(dict.fromkeys((FlitSwitches, OPAFlitSwitches), _freed_one_block), default=True)
 def freed_by_grant(switches: Any, field: Packet) -> tuple[int, int]:
-    """Return the flits and blocks of input-buffer space that a grant of this packet frees."""
+    """Return the flits and blocks of input-buffer space that the grant of a packet frees."""
     return field.flits, field.blocks
 
 
@@ -156,7 +156,7 @@ def _vls_cross_independently(switches: Any) -> bool:
 
 @by_type(dict.fromkeys(_PER_VL, _vls_cross_independently), default=True)
 def vls_cross_independently(switches: Any) -> bool:
-    """Return whether packets of several VLs of one input can cross at the same time."""
+    """Return whether packets of several VLs of one input can cross in the same cycle."""
     return False
 
 
@@ -167,7 +167,7 @@ def _has_single_arrival(switches: Any) -> bool:
 
 @by_type(dict.fromkeys((*_TOGETHER, FifoSwitches, FlitSwitches), _has_single_arrival), default=True)
 def has_single_arrival(switches: Any) -> bool:
-    """Return whether at most one packet per cycle reaches an output port from the crossbar."""
+    """Return whether at most one packet per cycle reaches an output from the crossbar."""
     return False
 
 
@@ -178,13 +178,13 @@ def _fast_delay(switches: FastSwitches) -> int:
 
 @by_type({FastSwitches: _fast_delay}, default=True)
 def send_delay(switches: Any) -> int:
-    """Return by how many cycles a started packet's flits are on the link later than in an exact switch."""
+    """Return by how many cycles a started packet is on the link later than in the exact form."""
     return 0
 
 
 @by_type({OPASwitches: opa_switch.store}, default=True)
 def store_in_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
-    """Append a packet to its queue in a central buffer."""
+    """Append a packet to its queue in a central buffer, for the second allocation."""
 
 
 @by_type(dict.fromkeys(OMNI_PATH_SWITCHES, opa_switch.central_buffers), default=True)
@@ -217,16 +217,13 @@ def buffer_between(switches: Any, port: int, output: int) -> int:
 
 @by_type(dict.fromkeys(OMNI_PATH_SWITCHES, opa_switch.channels), default=True)
 def channels_of(switches: Any) -> int:
-    """Return the number of channels that the switch tables distinguish."""
+    """Return the number of channels that the switch tables distinguish, 1 without channels."""
     return 1
 
 
 @inner
 def receive_packet(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> bool:
-    """Route a packet and queue it at the input, in the first cycle in which it takes part in allocation (IBS-1).
-
-    Return whether the input had no other packet.
-    """
+    """Route a packet and append it to its input queue (IBS-1)."""
     field, inputs = packets.pool[packet], switches.inputs
     output, lane, channel = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
     if output != DROPPED:

@@ -97,7 +97,7 @@ def _is_enabled(marking: Marking) -> bool:
 
 @by_type({Marking: _is_enabled}, default=True)
 def marking_enabled(marking: Any) -> bool:
-    """Return whether outputs mark."""
+    """Return whether the outputs mark packets."""
     return False
 
 
@@ -110,7 +110,7 @@ def _note_grant(marking: Marking, port: int, lane: int, blocks: int, start_cycle
 
 @by_type({Marking: _note_grant}, default=True)
 def note_grant(marking: Any, port: int, lane: int, blocks: int, start_cycle: int) -> None:
-    """Report reserved output-buffer space of a VL, for a packet that requests the link from ``start_cycle`` on."""
+    """Report a grant to the marker: output-buffer space is reserved, and the packet requests the link later."""
 
 
 @inner
@@ -123,7 +123,7 @@ def _note_queued(
 
 @by_type({Marking: _note_queued}, default=True)
 def note_queued(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
-    """Report a packet queued at an input, on its incoming VL, in the first cycle in which it may be granted."""
+    """Report to the marker that a packet joins an input queue, in the first cycle in which it may be granted."""
 
 
 @inner
@@ -138,7 +138,7 @@ def _note_dequeued(
 def note_dequeued(
     marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
-    """Report a packet removed from its input queue by a grant in this cycle."""
+    """Report to the marker that a packet leaves its input queue by a grant in this cycle."""
 
 
 @inner
@@ -149,7 +149,7 @@ def _note_starved(marking: Marking, port: int, lane: int) -> None:
 
 @by_type({Marking: _note_starved}, default=True)
 def note_starved(marking: Any, port: int, lane: int) -> None:
-    """Report that the head of a VL lacks credit in a cycle in which the link is free."""
+    """Report to the marker that the head of a VL lacks credit in a cycle in which the link is free."""
 
 
 @inner
@@ -161,11 +161,11 @@ def _note_link_pause(marking: Marking, port: int, cycle: int, end_cycle: int) ->
 
 @by_type({Marking: _note_link_pause}, default=True)
 def note_link_pause(marking: Any, port: int, cycle: int, end_cycle: int) -> None:
-    """Report that the link is neither free nor idle from ``cycle`` to before ``end_cycle`` (NCC-5)."""
+    """Report to the marker that the link is neither free nor idle from ``cycle`` to before ``end_cycle`` (NCC-5)."""
 
 
 class PacketStart(NamedTuple):
-    """A packet that starts on a link.
+    """Data of a packet that starts on a link, for the marking decision.
 
     Parameters
     ----------
@@ -204,5 +204,5 @@ def _is_marked(marking: Marking, port: int, lane: int, start: PacketStart, cycle
 
 @by_type({Marking: _is_marked}, default=True)
 def is_marked(marking: Any, port: int, lane: int, start: PacketStart, cycle: int) -> bool:
-    """Report a packet start to the marker and return whether the packet is marked."""
+    """Report the start of a packet to the marker and return whether the packet is marked."""
     return False

@@ -56,20 +56,20 @@ class SentPacket:
 
     Parameters
     ----------
-    since, lane, flits, blocks : int
+    start_cycle, lane, flits, blocks : int
         Start cycle, VL, and size in flits and blocks.
-    given : int
+    freed_blocks : int
         Blocks of the packet already freed in the output buffer.
-    fruitless : int
+    idle_decisions : int
         Consecutive decisions without a packet that can be sent; saturates at ``idle_decisions_until_rest``.
     """
 
-    since: Int64
+    start_cycle: Int64
     lane: Int16
     flits: Int16
     blocks: Int16
-    given: Int16
-    fruitless: Int16
+    freed_blocks: Int16
+    idle_decisions: Int16
 
 
 class Head:
@@ -94,14 +94,14 @@ class Sleep:
     ----------
     until : int
         First cycle in which a head may have credit; 0 if the port is not asleep.
-    since : int
+    start_cycle : int
         Cycle of the last decision.
     lanes : int
         Bit mask of the VLs that wait; 0 if the port is not asleep.
     """
 
     until: Int64
-    since: Int64
+    start_cycle: Int64
     lanes: Int64
 
 
@@ -135,9 +135,9 @@ class OutputPorts(NamedTuple):
         Head packets.
     sizes : array of int64, (2, lanes + 1)
         Scratch of one port's decision: sizes of the heads, and of the packets behind them if the scheduler needs them.
-    buffer : Rooms
+    buffer : BufferOccupancy
         Output buffers.
-    remote : Rooms or FCPLimits
+    remote : BufferOccupancy or FCPLimits
         Credits for the buffer at the other end of each cable.
     returns : Returns
         Space being freed: in the remote buffers, or, with flow-control packets, in the port's own input buffer.
@@ -145,7 +145,7 @@ class OutputPorts(NamedTuple):
         Egress schedulers.
     free_from : array of int64, (ports,)
         First cycle in which each link is free.
-    sending : Records of Sending, (ports,)
+    sending : Records of SentPacket, (ports,)
         Packet on each link.
     sleep : Records of Sleep, (ports,)
         Sleep of each port.
@@ -155,9 +155,9 @@ class OutputPorts(NamedTuple):
         Time of a flit on each link in 1/65536 cycle (NET-5 of ``docs/network.md``). Empty if every flit takes a cycle.
     counters : Records of LaneCounters, (ports, lanes)
         Statistics of each VL.
-    marking : Unmarked or Marking
+    marking : NoMarking or Marking
         FECN marking of packets that start.
-    starvation : Unstarved or Starvation
+    starvation : NoStarvation or Starvation
         Credit starvation of the input at the same port.
     """
 
@@ -212,7 +212,7 @@ def new_output_ports(
 
 @inner
 def cycles_on_link(out_ports: OutputPorts, port: int, flits: int) -> int:
-    """Return the number of cycles for which ``flits`` flits occupy a link, rounded up."""
+    """Return the number of cycles for which ``flits`` flits occupy the link of a port, rounded up."""
     if len(out_ports.pace) == 0:
         return flits
     return int((flits * out_ports.pace[port] + FULL_PACE - 1) >> _PACE_BITS)
@@ -226,13 +226,13 @@ def _flits_on_link(out_ports: OutputPorts, port: int, cycles: int) -> int:
 
 @inner
 def free_sent_space(out_ports: OutputPorts, port: int, cycle: int) -> None:
-    """Free the output-buffer space of flits that left before ``cycle`` (IBS-9)."""
+    """Free the output-buffer space of flits that were sent before ``cycle`` (IBS-9)."""
     sending = out_ports.sending[port]
-    if sending.given != sending.blocks:
-        left = _flits_on_link(out_ports, port, cycle - sending.since)
+    if sending.freed_blocks != sending.blocks:
+        left = _flits_on_link(out_ports, port, cycle - sending.start_cycle)
         gone = completed_blocks(left, sending.flits, sending.blocks, out_ports.returns.flit_shift)
-        release(out_ports.buffer, port, sending.lane, gone - sending.given)
-        sending.given = gone
+        release(out_ports.buffer, port, sending.lane, gone - sending.freed_blocks)
+        sending.freed_blocks = gone
 
 
 @inner
@@ -261,7 +261,7 @@ def retry_cycle(out_ports: OutputPorts, port: int, lane: int, cycle: int) -> int
 
 @inner
 def reserve_and_schedule(out_ports: OutputPorts, packets: Packets, port: int, packet: int, start_cycle: int) -> None:
-    """Reserve output-buffer space for a packet and schedule its link request for cycle ``start_cycle``."""
+    """Reserve output-buffer space for a granted packet and schedule its link request for ``start_cycle``."""
     reserve_space(out_ports, packets, port, packet)
     field = packets.pool[packet]
     note_grant(out_ports.marking, port, field.lane, field.blocks, start_cycle)
@@ -277,7 +277,7 @@ def reserve_space(out_ports: OutputPorts, packets: Packets, port: int, packet: i
 
 @inner
 def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
-    """Append a packet to its egress queue. Its space is reserved and its first flit has arrived."""
+    """Append a packet to its egress queue. Its space is reserved, and its first flit has arrived."""
     packets.pool[packet].asks = cycle
     if push_packet(packets, out_ports.queues, port, lane, packet):
         out_ports.head[port, lane].blocks = packets.pool[packet].blocks
@@ -285,10 +285,7 @@ def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
 
 @inner
 def send_due_fcp(out_ports: OutputPorts, port: int, receiving_end: int, cycle: int, flight: int) -> bool:
-    """Send a flow-control packet if one is due and permitted (IBS-C3, IBS-C4).
-
-    Return whether it occupies the link.
-    """
+    """Send a flow-control packet if one is due and the link permits it. Return whether one is sent."""
     if fcp_period(out_ports.remote) == 0:
         return False
     is_free = out_ports.free_from[port] <= cycle
@@ -339,11 +336,11 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
         return NOBODY
     can, behind = _fitting_heads(out_ports, packets, port, cycle, ready)
     if can != 0:
-        sending.fruitless = 0
-    elif sending.fruitless >= idle_decisions_until_rest(out_ports.bank):
+        sending.idle_decisions = 0
+    elif sending.idle_decisions >= idle_decisions_until_rest(out_ports.bank):
         return NOBODY  # a further decision without a packet to send changes no state
     else:
-        sending.fruitless += ready
+        sending.idle_decisions += ready
     heads = Heads(request, can, out_ports.sizes[0], behind, out_ports.sizes[1])
     lane = serve(out_ports.bank, port, heads, ready)
     if lane < 0:
@@ -429,7 +426,7 @@ def start_unqueued(out_ports: OutputPorts, packets: Packets, port: int, packet: 
         out_ports.head[port, lane].waited += 1
         note_starved(out_ports.marking, port, lane)
         return False
-    out_ports.sending[port].fruitless = 0
+    out_ports.sending[port].idle_decisions = 0
     out_ports.sizes[0, lane] = field.blocks
     heads = Heads(1 << lane, 1 << lane, out_ports.sizes[0], 0, out_ports.sizes[1])
     if serve(out_ports.bank, port, heads, _READY) < 0:
@@ -457,9 +454,9 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     take_remote(out_ports.remote, port, lane, blocks)
     free_sent_space(out_ports, port, cycle)
     flits = packets.pool[packet].flits
-    sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
+    sending.lane, sending.start_cycle, sending.flits, sending.blocks = lane, cycle, flits, blocks
     free_from = cycle + cycles_on_link(out_ports, port, flits)
-    sending.given, out_ports.free_from[port] = 0, free_from
+    sending.freed_blocks, out_ports.free_from[port] = 0, free_from
     field = packets.pool[packet]
     is_cnp, has_fecn = field.bth & BECN != 0, field.bth & FECN != 0
     taken = out_ports.buffer.taken[port, lane].blocks
@@ -468,7 +465,7 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
         field.bth |= FECN
     if free_from == cycle + 1:  # the space is free from the next cycle on; nothing reads it in this cycle
         release(out_ports.buffer, port, lane, blocks)
-        sending.given = blocks
+        sending.freed_blocks = blocks
     counters = out_ports.counters[port, lane]
     counters.packets += 1
     counters.asked += cycle - packets.pool[packet].asks

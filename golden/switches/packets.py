@@ -185,7 +185,7 @@ class Queues(NamedTuple):
     ----------
     queue : Records of Queue, (ports, lanes)
         Queues.
-    filled : Records of Filled, (ports,)
+    filled : Records of NonEmptyLanes, (ports,)
         Non-empty queues of each port.
     """
 

@@ -21,7 +21,7 @@ def may_sleep(out_ports: OutputPorts) -> bool:
 def fall_asleep(out_ports: OutputPorts, port: int, cycle: int) -> None:
     """Skip visits of a port whose heads all lack credit, until one may have credit (``docs/engine.md``)."""
     lanes, least = out_ports.queues.filled[port].lanes, NEVER
-    if lanes == 0 or out_ports.sending[port].fruitless < idle_decisions_until_rest(out_ports.bank):
+    if lanes == 0 or out_ports.sending[port].idle_decisions < idle_decisions_until_rest(out_ports.bank):
         return
     left = lanes
     while left != 0:
@@ -30,7 +30,7 @@ def fall_asleep(out_ports: OutputPorts, port: int, cycle: int) -> None:
         least = min(least, missing_blocks(out_ports.remote, port, lane, out_ports.head[port, lane].blocks))
     if least > 0:
         sleep = out_ports.sleep[port]
-        sleep.lanes, sleep.since = lanes, cycle
+        sleep.lanes, sleep.start_cycle = lanes, cycle
         sleep.until = earliest_return(out_ports.returns, port, cycle, least)
 
 
@@ -42,5 +42,5 @@ def wake_up(out_ports: OutputPorts, port: int, cycle: int) -> None:
     while left != 0:
         lane = lowest_member(left)
         left &= left - 1
-        out_ports.head[port, lane].waited += cycle - 1 - sleep.since
+        out_ports.head[port, lane].waited += cycle - 1 - sleep.start_cycle
     sleep.lanes = sleep.until = 0

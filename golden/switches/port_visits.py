@@ -65,6 +65,6 @@ def fcp_may_become_due(out_ports: OutputPorts, port: int, cycle: int) -> bool:
 @inner
 def may_skip_decision(out_ports: OutputPorts, port: int) -> bool:
     """Return whether a port has no packets and stepping its scheduler would change no state."""
-    return out_ports.queues.filled[port].lanes == 0 and out_ports.sending[port].fruitless >= idle_decisions_until_rest(
-        out_ports.bank
-    )
+    return out_ports.queues.filled[port].lanes == 0 and out_ports.sending[
+        port
+    ].idle_decisions >= idle_decisions_until_rest(out_ports.bank)

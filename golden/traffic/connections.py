@@ -66,7 +66,7 @@ class Connections(NamedTuple):
     ----------
     each : Records of Connection, (connections,)
         Connections, numbered as in the study.
-    heap : Records of Waiting, (connections,)
+    heap : Records of HeapElement, (connections,)
         Consecutive heaps: no element is due before its parent. Equal times are ordered by connection number.
     """
 

@@ -38,7 +38,7 @@ class Message:
         Cycle of generation of the request that a reply answers; otherwise ``born``.
     bytes, left : int
         Payload: all of it, and the part that is not yet in packets.
-    coming : int
+    outstanding_packets : int
         Number of packets that are neither received nor lost.
     lost : int
         Number of packets that will never arrive.
@@ -52,7 +52,7 @@ class Message:
     begun: Int64
     bytes: Int64
     left: Int64
-    coming: Int64
+    outstanding_packets: Int64
     lost: Int64
     source: Int32
     target: Int32
@@ -69,14 +69,14 @@ class Backlog:
         Message whose packets are being injected; ``NONE`` between messages.
     first, last : int
         Generated messages that wait behind it; ``last`` is undefined if ``first`` is ``NONE``.
-    fresh : int
+    undrawn_requests : int
         Number of first requests of a window that are not yet drawn.
     """
 
     sending: Int32
     first: Int32
     last: Int32
-    fresh: Int32
+    undrawn_requests: Int32
 
 
 class Messages(NamedTuple):
@@ -129,7 +129,7 @@ def new_message(messages: Messages, source: int, target: int, queue: int, size: 
     number = allocate_record(messages)
     message = messages.pool[number]
     message.born, message.begun, message.bytes, message.left = born, born, size, size
-    message.coming, message.lost = packet_count_of(size, mtu), 0
+    message.outstanding_packets, message.lost = packet_count_of(size, mtu), 0
     message.source, message.target, message.queue, message.next = source, target, queue, NONE
     return number
 
@@ -165,9 +165,9 @@ def message_of(stream: int) -> int:
 def count_lost_packets(messages: Messages, message_number: int, packets: int) -> None:
     """Note packets of a message that will never arrive. The message is freed when no packet is left."""
     message = messages.pool[message_number]
-    message.coming -= packets
+    message.outstanding_packets -= packets
     message.lost += packets
-    if message.coming == 0:
+    if message.outstanding_packets == 0:
         free_record(messages, message_number)
 
 

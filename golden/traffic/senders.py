@@ -135,7 +135,7 @@ def _add_queue(senders: _SendersSoFar, sources: Sources, queue: int, end_cycle: 
     elif has_own:
         ends = sources.pairs[queue]
         source = np.repeat(every_nic, np.diff(ends))
-        senders.named.append((sources.weighed[ends[0] : ends[-1], 0] * nics + source)[sends[source]])
+        senders.named.append((sources.weighted_destinations[ends[0] : ends[-1], 0] * nics + source)[sends[source]])
     if setting[HOT]:
         senders.hot.append((sends, np.isin(every_nic, sources.hot[queue, : setting[HOTS]])))
 

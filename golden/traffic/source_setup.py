@@ -142,11 +142,11 @@ def new_sources(
         setting=np.zeros((count, SETTINGS), np.int64),
         pace=pace,
         patience=np.zeros((len(chances), TABLE), np.int64),
-        guide=np.zeros((len(chances), WHOLE >> GUIDE_SHIFT, 2), np.int64),
+        gap_bounds=np.zeros((len(chances), WHOLE >> GUIDE_SHIFT, 2), np.int64),
         period=np.zeros(len(chances), np.int64),
         target=np.full((count, nics), -1, np.int64),
         pairs=pairs,
-        weighed=weighed,
+        weighted_destinations=weighed,
         hot=np.zeros((count, hosts), np.int64),
         due=np.full((nics, count), NEVER, np.int64),
         fraction=np.zeros((nics, count), np.int64),
@@ -164,7 +164,7 @@ def new_sources(
         active=np.array([(each.active[0][0], each.active[0][1]) for each in classes], np.int64),
         windows=windows,
         window=np.tile(np.append(0, ends[:-1]), (nics, 1)),
-        on_left=np.zeros((nics, count), np.int64),
+        burst_cycles_left=np.zeros((nics, count), np.int64),
         course=course,
         ranges=ranges,
         backlog=backlog,
@@ -244,8 +244,8 @@ def _set_pace(sources: Sources, row: int, chance: float, *, is_regular: bool) ->
     rising = -sources.patience[row]
     least = np.arange(WHOLE >> GUIDE_SHIFT) << GUIDE_SHIFT
     most = least + (1 << GUIDE_SHIFT) - 1
-    sources.guide[row, :, 0] = np.maximum(np.searchsorted(rising, -most, side="left") - 1, 0)
-    sources.guide[row, :, 1] = np.minimum(np.searchsorted(rising, -least, side="left"), TABLE - 1)
+    sources.gap_bounds[row, :, 0] = np.maximum(np.searchsorted(rising, -most, side="left") - 1, 0)
+    sources.gap_bounds[row, :, 1] = np.minimum(np.searchsorted(rising, -least, side="left"), TABLE - 1)
 
 
 @kernel

@@ -60,10 +60,10 @@ class Sources(NamedTuple):
         a ``WINDOW`` after ``THINK`` cycles (-1: drawn), and replies after ``DELAY`` cycles. ``REPLY`` is the queue of
         replies to a class plus 1, ``ASKS`` the class of a queue of replies plus 1, or 0.
     pace : array of int64, (NICs, classes)
-        Row in ``patience``, ``guide`` and ``period``; equal loads share a row.
+        Row in ``patience``, ``gap_bounds`` and ``period``; equal loads share a row.
     patience : array of int64, (paces, 1024)
         Probability, in 2**-62, that the next packet is more than (index + 1) cycles away.
-    guide : array of int64, (paces, 1024, 2)
+    gap_bounds : array of int64, (paces, 1024, 2)
         Bounds of the search in ``patience``, (exclusive lower, inclusive upper), for each interval of 2**52 of the
         drawn number.
     period : array of int64, (paces,)
@@ -71,8 +71,8 @@ class Sources(NamedTuple):
     target : array of int64, (classes, NICs)
         Destinations of classes with a table.
     pairs : array of int64, (classes, NICs + 1)
-        Weighted classes: index of each NIC's first pair in ``weighed``, and the index after the last pair.
-    weighed : array of int64, (pairs, 2)
+        Weighted classes: index of each NIC's first pair in ``weighted_destinations``, and the index past the last pair.
+    weighted_destinations : array of int64, (pairs, 2)
         Destination and cumulative probability, in 2**-62, of each pair.
     held : array of int64, (NICs, classes)
         Destination of the current burst, for classes with one destination per burst.
@@ -108,7 +108,7 @@ class Sources(NamedTuple):
         First cycle and end of each window.
     window : array of int64, (NICs, classes)
         Present window of each class at each NIC.
-    on_left : array of int64, (NICs, classes)
+    burst_cycles_left : array of int64, (NICs, classes)
         Cycles left of the present burst, for classes with bursts and pauses.
     course : array of int64, (rows, 2)
         Courses of the load: cycle, and probability in 2**-30 that a packet drawn for the largest load is generated.
@@ -125,11 +125,11 @@ class Sources(NamedTuple):
     setting: NDArray[np.int64]
     pace: NDArray[np.int64]
     patience: NDArray[np.int64]
-    guide: NDArray[np.int64]
+    gap_bounds: NDArray[np.int64]
     period: NDArray[np.int64]
     target: NDArray[np.int64]
     pairs: NDArray[np.int64]
-    weighed: NDArray[np.int64]
+    weighted_destinations: NDArray[np.int64]
     held: NDArray[np.int64]
     sends: NDArray[np.bool_]
     hot: NDArray[np.int64]
@@ -147,7 +147,7 @@ class Sources(NamedTuple):
     active: NDArray[np.int64]
     windows: NDArray[np.int64]
     window: NDArray[np.int64]
-    on_left: NDArray[np.int64]
+    burst_cycles_left: NDArray[np.int64]
     course: NDArray[np.int64]
     ranges: NDArray[np.int64]
     backlog: Records[Backlog]
@@ -171,7 +171,7 @@ def draw_gap(sources: Sources, nic: int, queue: int) -> int:
             gap += TABLE
             continue
         place = drawn >> GUIDE_SHIFT
-        low, high = sources.guide[pace, place, 0], sources.guide[pace, place, 1]
+        low, high = sources.gap_bounds[pace, place, 0], sources.gap_bounds[pace, place, 1]
         while high - low > 1:
             middle = (low + high) // 2
             if drawn < table[middle]:
@@ -229,12 +229,12 @@ def _next_arrival(sources: Sources, nic: int, queue: int) -> int:
 def _skip_pauses(sources: Sources, nic: int, queue: int, cycle: int, steps: int) -> int:
     """Return the cycle ``steps`` cycles of bursts after a cycle. Pauses between bursts are not counted."""
     setting, bits = sources.setting[queue], sources.bits[nic, queue]
-    left = sources.on_left[nic, queue]
+    left = sources.burst_cycles_left[nic, queue]
     while steps > left:
         steps -= left
         cycle += left + draw_number(sources.ranges, setting[OFF], setting[OFF_END], bits)
         left = draw_number(sources.ranges, setting[ON], setting[ON_END], bits)
-    sources.on_left[nic, queue] = left - steps
+    sources.burst_cycles_left[nic, queue] = left - steps
     return cycle + steps
 
 
@@ -286,7 +286,7 @@ def _begin_window(sources: Sources, nic: int, queue: int) -> None:
     sources.left[nic, queue] = setting[BURST]
     before = int(sources.windows[sources.window[nic, queue], 0]) - 1
     if setting[WINDOW] != 0:
-        sources.backlog[nic, queue].fresh = setting[WINDOW]
+        sources.backlog[nic, queue].undrawn_requests = setting[WINDOW]
         sources.due[nic, queue] = before + 1
         return
     if setting[COURSE] < setting[COURSE_END]:
@@ -297,7 +297,7 @@ def _begin_window(sources: Sources, nic: int, queue: int) -> None:
     if setting[ON] < setting[ON_END]:
         if draw_below(bits, CERTAIN) >= setting[ON_SHARE]:
             before += draw_number(sources.ranges, setting[OFF], setting[OFF_END], bits)
-        sources.on_left[nic, queue] = draw_number(sources.ranges, setting[ON], setting[ON_END], bits)
+        sources.burst_cycles_left[nic, queue] = draw_number(sources.ranges, setting[ON], setting[ON_END], bits)
         sources.due[nic, queue] = _skip_pauses(sources, nic, queue, before, steps)
     else:
         sources.due[nic, queue] = before + steps
@@ -320,7 +320,7 @@ def end_class(sources: Sources, messages: Messages, nic: int, queue: int) -> Non
             backlog.sending = NONE
         while backlog.first != NONE:
             free_record(messages, pop_message(messages, backlog))
-        backlog.fresh = 0
+        backlog.undrawn_requests = 0
     if sources.window[nic, queue] + 1 < sources.setting[queue, WINDOWS_END]:
         sources.window[nic, queue] += 1
         draw_first_packet(sources, nic, queue)
@@ -344,11 +344,11 @@ def _draw_weighted_destination(sources: Sources, nic: int, queue: int) -> int:
     drawn = draw_bits(sources.bits[nic, queue])
     while low < high:
         middle = (low + high) // 2
-        if drawn < sources.weighed[middle, 1]:
+        if drawn < sources.weighted_destinations[middle, 1]:
             high = middle
         else:
             low = middle + 1
-    return int(sources.weighed[low, 0])
+    return int(sources.weighted_destinations[low, 0])
 
 
 @inner
@@ -392,11 +392,11 @@ def _message_in_progress(sources: Sources, messages: Messages, nic: int, queue: 
     """Return the message whose packets a class sends. A new message draws destination and size."""
     backlog = sources.backlog[nic, queue]
     if backlog.sending == NONE:
-        if sources.setting[queue, BY_EVENTS] != 0 and backlog.fresh == 0:
+        if sources.setting[queue, BY_EVENTS] != 0 and backlog.undrawn_requests == 0:
             message = pop_message(messages, backlog)
         else:
             message = draw_message(sources, messages, nic, queue, int(sources.due[nic, queue]))
-            backlog.fresh = max(0, backlog.fresh - 1)
+            backlog.undrawn_requests = max(0, backlog.undrawn_requests - 1)
         backlog.sending = message
         sources.left[nic, queue] = packet_count_of(messages.pool[message].bytes, sources.mtu)
     return int(backlog.sending)
@@ -420,7 +420,7 @@ def think_cycles(sources: Sources, nic: int, queue: int) -> int:
 def _find_due(sources: Sources, messages: Messages, nic: int, queue: int) -> None:
     """Set ``due`` of a queue between two messages to the generation of the next one, or ``NEVER``."""
     backlog = sources.backlog[nic, queue]
-    if backlog.fresh == 0:
+    if backlog.undrawn_requests == 0:
         sources.due[nic, queue] = messages.pool[backlog.first].born if backlog.first != NONE else NEVER
 
 

@@ -202,7 +202,7 @@ def cable(
     peer, peers[own] = peers[own], NOWHERE
     for number, switch in enumerate(switches):
         for port in range(ports):
-            far[far == (switch << bits) + port] = -1 - (len(net.staged) + number * ports + port)
+            far[far == (switch << bits) + port] = -1 - (len(net.staged_packets) + number * ports + port)
     ins, outs = switch_elements(inputs, outputs, ports=ports, words=words)
     hardware = new_hardware(
         step=0,
@@ -213,13 +213,15 @@ def cable(
         words=words,
         lanes=parameters["data_vls"],
         ends=len(far),
-        ins=ins,
-        outs=outs,
+        input_fields=ins,
+        output_fields=outs,
         row_words=(row_words(inputs), row_words(outputs)),
     )
     boots = [_boot(world, switch, inputs, row_words(inputs), parameters) for switch in switches]
     faults = _faults_of_hardware(world, hardware, switches, inputs)
-    return Cabled(net._replace(outside=np.full(len(switches) * ports, NOBODY, np.int64)), hardware, faults, boots)
+    return Cabled(
+        net._replace(arriving_heads=np.full(len(switches) * ports, NOBODY, np.int64)), hardware, faults, boots
+    )
 
 
 def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Mapping[str, Any]) -> Words:

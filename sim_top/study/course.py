@@ -153,7 +153,7 @@ def level_course(course: Course, net: Network) -> pl.DataFrame:
     packets generated and received in the measured window; their mean latency in cycles. In the warm-up all are 0 and
     null.
     """
-    hosts, seen = len(net.staged), np.flatnonzero(_levels(net.meters).any(axis=1))
+    hosts, seen = len(net.staged_packets), np.flatnonzero(_levels(net.meters).any(axis=1))
     frames = []
     for before, sample in course.intervals():
         grown = sample.since(before)

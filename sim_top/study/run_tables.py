@@ -105,7 +105,7 @@ def trace_table(
 
 def _under_way_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
     """Return the packets in flight. Columns about the arrival are null."""
-    drawn = net.staged[net.staged != NOBODY]
+    drawn = net.staged_packets[net.staged_packets != NOBODY]
     sent = np.setdiff1d(packets_in_use(packets), drawn)
     origin = {"cycle": "born", "source": "source", "destination": "target", "bytes": "bytes", "psn": "psn"}
     columns = {name: packets.origin[field][sent] for name, field in origin.items()}

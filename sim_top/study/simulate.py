@@ -293,7 +293,7 @@ def _is_enough(world: World, network: Running) -> bool:
 def _with_waiting(net: Network, packets: Packets) -> Meters:
     """Return the meters including the packets in application queues, without modifying the network."""
     meters = net.meters._replace(part=net.meters.part.copy(), flow=net.meters.flow[:0, :0].copy())
-    aside = net._replace(sources=copy.deepcopy(net.sources), staged=net.staged.copy(), meters=meters)
+    aside = net._replace(sources=copy.deepcopy(net.sources), staged_packets=net.staged_packets.copy(), meters=meters)
     discard_waiting(aside, copy.deepcopy(packets))
     return meters
 

@@ -95,7 +95,7 @@ class PointReplay(_Replay):
         outputs: Layout,
     ) -> None:
         machine = ecm_cp_oracle(parameters, in_rows(inputs, outputs)).machine
-        machine.seen[ecm_cp.CPID] = cpid
+        machine.input_values[ecm_cp.CPID] = cpid
         super().__init__(machine, _follow_point, entries, cycles)
 
 
@@ -107,7 +107,7 @@ def _follow_point(
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
 ) -> None:
-    state, values = machine.state, machine.seen
+    state, values = machine.state, machine.input_values
     for cycle in range(len(rows)):
         values[ecm_cp.ENTER], values[ecm_cp.LEAVE], joined = 0, 0, -1
         while at[_NEXT] < len(entries) and entries[at[_NEXT], 0] == at[_CYCLE]:
@@ -119,7 +119,7 @@ def _follow_point(
             else:
                 values[ecm_cp.LEAVE], values[ecm_cp.LEAVE_BYTES] = 1, entry[3]
             at[_NEXT] += 1
-        put_inputs(rows[cycle], machine.ins, 0, values)
+        put_inputs(rows[cycle], machine.input_fields, 0, values)
         run_ecm_cp(machine, 0, expected[cycle])
         if joined >= 0:
             for value in range(4):
@@ -145,7 +145,7 @@ def _follow_source(
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
 ) -> None:
-    values, kept = machine.seen, machine.state.kept
+    values, kept = machine.input_values, machine.state.registers
     for cycle in range(len(rows)):
         ordered = at[_NEXT] < len(entries) and entries[at[_NEXT], 0] == at[_CYCLE]
         values[:] = 0
@@ -157,7 +157,7 @@ def _follow_source(
             else:
                 values[ecm_rp.NOTICE], values[ecm_rp.CPID], values[ecm_rp.FEEDBACK] = entry[4], entry[5], entry[6]
         ready = ecm_rp.is_ready(machine.state)
-        put_inputs(rows[cycle], machine.ins, 0, values)
+        put_inputs(rows[cycle], machine.input_fields, 0, values)
         run_ecm_rp(machine, 0, expected[cycle])
         if ordered:
             at[_WRONG] += not ready

@@ -53,7 +53,7 @@ class CarriedNetwork:
 
 def expected_at(sending: SentPacket, port: int, cycle: int) -> dict[str, int]:
     """Return the expected ``valid``, and for a flit VL, ``first`` and ``last``, of a port, by output name."""
-    place = cycle - int(sending.since)
+    place = cycle - int(sending.start_cycle)
     if not 0 <= place < sending.flits:
         return {f"tx__{port}__valid": 0}
     return {

@@ -85,15 +85,15 @@ class Hardware(NamedTuple):
         Number of ports of a switch.
     words : int
         Number of words in a flit.
-    ins, outs : array of int64, (elements, 3)
+    input_fields, output_fields : array of int64, (elements, 3)
         Positions of inputs and outputs in their rows.
     given, shown : array of uint64, (switches, words)
         Rows of the current cycle.
-    rx : Records of Entering, (switches * ports,)
+    rx : Records of EnteringPacket, (switches * ports,)
         Packet that is entering at each port.
     heads : array of int64, (switches * ports, 4)
         Packet whose head entered in each of the last four cycles.
-    tx : Records of Leaving, (switches * ports,)
+    tx : Records of LeavingPacket, (switches * ports,)
         Packet that is leaving at each port.
     writes : array of uint64, (switches, words)
         Rows that write tables in the next cycle; zeros for no write.
@@ -111,8 +111,8 @@ class Hardware(NamedTuple):
     peer: NDArray[np.int64]
     ports: int
     words: int
-    ins: NDArray[np.int64]
-    outs: NDArray[np.int64]
+    input_fields: NDArray[np.int64]
+    output_fields: NDArray[np.int64]
     given: NDArray[np.uint64]
     shown: NDArray[np.uint64]
     rx: Records[EnteringPacket]
@@ -134,8 +134,8 @@ def new_hardware(
     words: int,
     lanes: int,
     ends: int,
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
+    input_fields: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
     row_words: tuple[int, int],
 ) -> Hardware:
     """Return idle hardware switches. ``row_words`` is the (input, output) length of a row in 64-bit words."""
@@ -150,8 +150,8 @@ def new_hardware(
         peer=peer,
         ports=ports,
         words=words,
-        ins=ins,
-        outs=outs,
+        input_fields=input_fields,
+        output_fields=output_fields,
         given=np.zeros((switches, row_words[0]), np.uint64),
         shown=np.zeros((switches, row_words[1]), np.uint64),
         rx=new_records(EnteringPacket, places),

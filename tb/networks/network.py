@@ -91,7 +91,7 @@ def _receive_flit(
     network: Network, packets: Packets, hardware: Hardware, switch_index: int, port: int, cycle: int
 ) -> None:
     """Receive the flit that a port of a switch shows, and check it."""
-    outs, shown, wiring = hardware.outs, hardware.shown, network.wiring
+    outs, shown, wiring = hardware.output_fields, hardware.shown, network.wiring
     place, end = switch_index * hardware.ports + port, hardware.first[switch_index] + port
     flit = tx_at(layout_of(network, hardware), port)
     tx = hardware.tx[place]
@@ -157,7 +157,7 @@ def _receive_returns(
     cycle: int,
 ) -> None:
     """Receive the credit return for blocks that left the input of a port."""
-    outs, shown = hardware.outs, hardware.shown
+    outs, shown = hardware.output_fields, hardware.shown
     first = sent_credit_at(layout_of(network, hardware), port)
     blocks = int(np.int64(get(shown, switch_index, outs, first)))
     if blocks == 0:
@@ -187,7 +187,7 @@ def _receive_limit(
     remote_credit: FCPLimits, network: Network, hardware: Hardware, switch_index: int, port: int, cycle: int
 ) -> None:
     """Receive the flow-control packet that a port shows, sent in the previous cycle."""
-    outs, shown, end = hardware.outs, hardware.shown, hardware.first[switch_index] + port
+    outs, shown, end = hardware.output_fields, hardware.shown, hardware.first[switch_index] + port
     first, peer = (
         sent_credit_at(layout_of(network, hardware), port),
         hardware.peer[switch_index * hardware.ports + port],
@@ -230,7 +230,7 @@ def _record_due_returns(remote_credit: BufferOccupancy, network: Network, hardwa
     """Record the blocks freed in this cycle at the far ends of hardware switches."""
     returns = network.out_ports.returns
     for number in immediate_return_indices(returns, cycle):
-        credit_return = returns.at_once[number]
+        credit_return = returns.immediate[number]
         place = hardware.place[credit_return.end]
         if place >= 0:
             hardware.back[place, credit_return.lane] += credit_return.blocks
@@ -267,11 +267,11 @@ def _drive_returns(
             if vls_cross_independently(network.switches):
                 several |= 1 << lane
             else:
-                put(hardware.given, switch_index, hardware.ins, place, back[lane])
-                put(hardware.given, switch_index, hardware.ins, place + 1, lane)
+                put(hardware.given, switch_index, hardware.input_fields, place, back[lane])
+                put(hardware.given, switch_index, hardware.input_fields, place + 1, lane)
         back[lane] = 0
     if several != 0:
-        put(hardware.given, switch_index, hardware.ins, place, several)
+        put(hardware.given, switch_index, hardware.input_fields, place, several)
 
 
 @inner
@@ -283,9 +283,9 @@ def _drive_limit(
     lane, limit = arriving_fcp(remote_credit, end, cycle)
     if lane >= 0:
         place = received_credit_at(layout_of(network, hardware), port)
-        put(hardware.given, switch_index, hardware.ins, place, 1)
-        put(hardware.given, switch_index, hardware.ins, place + 1, lane)
-        put(hardware.given, switch_index, hardware.ins, place + 2, limit % COUNTER_MODULUS)
+        put(hardware.given, switch_index, hardware.input_fields, place, 1)
+        put(hardware.given, switch_index, hardware.input_fields, place + 1, lane)
+        put(hardware.given, switch_index, hardware.input_fields, place + 2, limit % COUNTER_MODULUS)
     begin_decision(remote_credit, end, cycle + 1)
 
 
@@ -308,7 +308,9 @@ def _read_port(
     )
     _receive_flit(network, packets, hardware, switch_index, port, cycle)
     _receive_credit(remote, network, hardware, switch_index, port, cycle)
-    drops = get(hardware.shown, switch_index, hardware.outs, dropped_at(layout_of(network, hardware), port)) != 0
+    drops = (
+        get(hardware.shown, switch_index, hardware.output_fields, dropped_at(layout_of(network, hardware), port)) != 0
+    )
     arrived = hardware.heads[place, (cycle - ROUTED) % HEADS]
     if arrived != NOBODY:
         _look_up(network, packets.pool[arrived], end)
@@ -328,12 +330,12 @@ def _drive_port(
     network: Network, packets: Packets, hardware: Hardware, switch_index: int, port: int, cycle: int
 ) -> None:
     """Drive the inputs of a switch port: the arriving flit and credits."""
-    ins, given, layout = hardware.ins, hardware.given, layout_of(network, hardware)
+    ins, given, layout = hardware.input_fields, hardware.given, layout_of(network, hardware)
     place, end = switch_index * hardware.ports + port, hardware.first[switch_index] + port
-    rx, packet = hardware.rx[place], network.outside[place]
+    rx, packet = hardware.rx[place], network.arriving_heads[place]
     hardware.heads[place, cycle % HEADS] = packet
     if packet != NOBODY:
-        network.outside[place] = NOBODY
+        network.arriving_heads[place] = NOBODY
         field = packets.pool[packet]
         field.hops += 1
         field.event = _INSIDE + switch_index

@@ -89,7 +89,7 @@ def fill(
     stats : Statistics
         Statistics of the service that each lane received, updated.
     """
-    state, given = machine.state, machine.seen
+    state, given = machine.state, machine.input_values
     for cycle in range(len(rows)):
         drive_cycle(environment, traffic.chances, traffic.wild, tables.writes, tables.field_bits, given)
         draw_specific_inputs(state, machine, environment, traffic)

@@ -59,7 +59,7 @@ class EgressStimulus(Stimulus):
         self._machine = oracle.machine
         self.statistics = [new_statistics() for _ in phases]
         self._around = new_environment(oracle.machine, seed)
-        self._tables = Tables(writes, np.ascontiguousarray(oracle.machine.ins[SELECT : WEIGHT + 1, 1]))
+        self._tables = Tables(writes, np.ascontiguousarray(oracle.machine.input_fields[SELECT : WEIGHT + 1, 1]))
 
     @property
     def decisions(self) -> int:

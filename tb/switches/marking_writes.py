@@ -106,17 +106,17 @@ def write_marking_inputs(
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
-    ins: NDArray[np.int64],
+    input_fields: NDArray[np.int64],
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Drive the program port of the congestion settings with the stored write."""
-    write, first = environment.written[slot], len(ins) - len(MARKING_PROGRAM)
-    put(rows, row, ins, first, is_enabled)
-    put(rows, row, ins, first + 1, write[W_ONE])
-    put(rows, row, ins, first + 2, write[W_TWO])
-    put(rows, row, ins, first + 3, write[W_THREE])
-    put(rows, row, ins, first + 4, write[W_FOUR] & _SIZES)
-    put(rows, row, ins, first + 5, write[W_FIVE])
-    put(rows, row, ins, first + 6, write[W_FOUR] & _VALID != 0)
-    put(rows, row, ins, first + 7, write[W_FOUR] & _STARVES != 0)
-    put(rows, row, ins, first + 8, environment.rows[slot])
+    write, first = environment.written[slot], len(input_fields) - len(MARKING_PROGRAM)
+    put(rows, row, input_fields, first, is_enabled)
+    put(rows, row, input_fields, first + 1, write[W_ONE])
+    put(rows, row, input_fields, first + 2, write[W_TWO])
+    put(rows, row, input_fields, first + 3, write[W_THREE])
+    put(rows, row, input_fields, first + 4, write[W_FOUR] & _SIZES)
+    put(rows, row, input_fields, first + 5, write[W_FIVE])
+    put(rows, row, input_fields, first + 6, write[W_FOUR] & _VALID != 0)
+    put(rows, row, input_fields, first + 7, write[W_FOUR] & _STARVES != 0)
+    put(rows, row, input_fields, first + 8, environment.rows[slot])

@@ -62,7 +62,7 @@ class FlitChain:
         Module to which the claims are added.
     claim : MergedClaims
         Collector of the claims, with ``CHAIN_STATEMENTS``.
-    account : BufferAccount
+    account : BufferModel
         Reference model of the buffer.
     lane : int
         Number of the lane.

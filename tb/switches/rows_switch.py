@@ -358,8 +358,8 @@ def fill_rows(
     chances: NDArray[np.int64],
     rng: NDArray[np.uint64],
     words: int,
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
+    input_fields: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
     rule_counts: NDArray[np.int64],
@@ -395,7 +395,7 @@ def fill_rows(
                     environment,
                     rows,
                     row,
-                    ins,
+                    input_fields,
                     rx_at(layout, port),
                     words,
                     sending.lane,
@@ -408,14 +408,14 @@ def fill_rows(
                 )
                 sending.place += 1
             write_received_credit(
-                environment.remote, environment, port, rows, row, ins, received_credit_at(layout, port)
+                environment.remote, environment, port, rows, row, input_fields, received_credit_at(layout, port)
             )
-            put(rows, row, ins, ready_at(layout, port), environment.stalled[port] <= cycle)
-            _write_expected_port(environment, layout, port, slot, outs, expected, row)
+            put(rows, row, input_fields, ready_at(layout, port), environment.stalled[port] <= cycle)
+            _write_expected_port(environment, layout, port, slot, output_fields, expected, row)
         if draw_below(rng, CERTAIN) < chances[C_WRITE]:
             rule, is_enabled = draw_write(environment, cycle % 4, rng), draw_below(rng, 8) != 0
             rule_counts[rule] += is_enabled
-            write_table_inputs(environment, cycle % 4, rows, row, ins, programs_at(layout), is_enabled)
+            write_table_inputs(environment, cycle % 4, rows, row, input_fields, programs_at(layout), is_enabled)
         log_rules(event_log, rule_counts, row)
         environment.regs[CLOCK] = cycle + 1
 
@@ -426,7 +426,7 @@ def _write_expected_port(
     layout: RowLayout,
     port: int,
     slot: int,
-    outs: NDArray[np.int64],
+    output_fields: NDArray[np.int64],
     expected: NDArray[np.uint64],
     row: int,
 ) -> None:
@@ -437,7 +437,7 @@ def _write_expected_port(
             environment,
             expected,
             row,
-            outs,
+            output_fields,
             tx_at(layout, port),
             layout.words,
             shown.lane - 1,
@@ -450,6 +450,8 @@ def _write_expected_port(
         )
         environment.owed[port, shown.lane - 1] += 1
         shown.lane = 0
-    write_sent_credit(environment.remote, environment, port, slot, expected, row, outs, sent_credit_at(layout, port))
-    put(expected, row, outs, dropped_at(layout, port), environment.dropped[port, slot])
+    write_sent_credit(
+        environment.remote, environment, port, slot, expected, row, output_fields, sent_credit_at(layout, port)
+    )
+    put(expected, row, output_fields, dropped_at(layout, port), environment.dropped[port, slot])
     environment.dropped[port, slot] = 0

@@ -131,14 +131,14 @@ def write_starvation_inputs(
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
-    ins: NDArray[np.int64],
+    input_fields: NDArray[np.int64],
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Write the settings to the program port."""
-    write, first = environment.written[slot], len(ins) - len(MARKING_PROGRAM) - len(STARVATION_PROGRAM)
-    put(rows, row, ins, first, is_enabled)
-    put(rows, row, ins, first + 1, write[W_ONE])
-    put(rows, row, ins, first + 2, environment.rows[slot])
-    put(rows, row, ins, first + 3, write[W_TWO])
-    put(rows, row, ins, first + 4, write[W_THREE])
-    put(rows, row, ins, first + 5, write[W_FOUR])
+    write, first = environment.written[slot], len(input_fields) - len(MARKING_PROGRAM) - len(STARVATION_PROGRAM)
+    put(rows, row, input_fields, first, is_enabled)
+    put(rows, row, input_fields, first + 1, write[W_ONE])
+    put(rows, row, input_fields, first + 2, environment.rows[slot])
+    put(rows, row, input_fields, first + 3, write[W_TWO])
+    put(rows, row, input_fields, first + 4, write[W_THREE])
+    put(rows, row, input_fields, first + 5, write[W_FOUR])

@@ -131,13 +131,13 @@ class SwitchEnvironment(NamedTuple):
         Forwarding table as programmed, ports from 1.
     top : array of int64, (1,)
         Top of the forwarding table.
-    up, own : Rooms
+    up, own : BufferOccupancy
         Senders' credit counters of the input buffers, and the input buffers.
     sending : Records of Sender, (ports,)
         Packet of each sender.
     header, number : array of int64, (packets,)
         Header and number of each packet in golden's pool.
-    tx : Records of Shown, (ports, ring)
+    tx : Records of OutgoingFlit, (ports, ring)
         By cycle, the flit that each output shows.
     back : array of int64, (ports, ring, 2)
         By cycle, the lanes (as bits) whose blocks are returned on ``returned``, and the number of blocks of each.

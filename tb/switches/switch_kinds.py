@@ -98,7 +98,7 @@ def write_map_inputs(
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
-    ins: NDArray[np.int64],
+    input_fields: NDArray[np.int64],
     first_port: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:

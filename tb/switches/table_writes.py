@@ -89,22 +89,22 @@ def write_table_inputs(
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
-    ins: NDArray[np.int64],
+    input_fields: NDArray[np.int64],
     first_port: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Write the program ports' inputs. The write has no effect if ``is_enabled`` is false."""
     write = environment.written[slot]
     if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
-        put(rows, row, ins, first_port, is_enabled)
-        put(rows, row, ins, first_port + 1, write[W_KIND] == WRITES_TOP)
-        put(rows, row, ins, first_port + 2, write[W_ONE])
-        put(rows, row, ins, first_port + 3, write[W_TWO])
+        put(rows, row, input_fields, first_port, is_enabled)
+        put(rows, row, input_fields, first_port + 1, write[W_KIND] == WRITES_TOP)
+        put(rows, row, input_fields, first_port + 2, write[W_ONE])
+        put(rows, row, input_fields, first_port + 3, write[W_TWO])
     elif write[W_KIND] == WRITES_MAP:
-        write_map_inputs(environment.switches, environment, slot, rows, row, ins, first_port + 4, is_enabled)
+        write_map_inputs(environment.switches, environment, slot, rows, row, input_fields, first_port + 4, is_enabled)
     elif write[W_KIND] == WRITES_MARKING:
-        write_marking_inputs(environment, slot, rows, row, ins, is_enabled)
+        write_marking_inputs(environment, slot, rows, row, input_fields, is_enabled)
     elif write[W_KIND] == WRITES_STARVATION:
-        write_starvation_inputs(environment, slot, rows, row, ins, is_enabled)
+        write_starvation_inputs(environment, slot, rows, row, input_fields, is_enabled)
     if not is_enabled:
         write[W_KIND] = WRITES_NOTHING

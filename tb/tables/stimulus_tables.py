@@ -95,7 +95,7 @@ def _fill(
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     for cycle in range(len(rows)):
         resets = draw_inputs(machine, chances, last, rng)
-        put_inputs(rows[cycle], machine.ins, resets, machine.seen)
+        put_inputs(rows[cycle], machine.input_fields, resets, machine.input_values)
         _run(machine, resets, expected[cycle])
         log_rules(event_log, machine.rules, cycle)
 

@@ -153,7 +153,10 @@ def switches_passed(topology: Topology, routes: Routes | ChannelRoutes) -> NDArr
 
 def pairs_with_traffic(net: Network) -> NDArray[np.bool_]:
     """Return, by source and destination, whether the source sends on SL 0 before the end of the run."""
-    senders, pairs = senders_of(net.sources, 0, int(net.meters.window[1])), np.zeros((len(net.staged),) * 2, np.bool_)
+    senders, pairs = (
+        senders_of(net.sources, 0, int(net.meters.window[1])),
+        np.zeros((len(net.staged_packets),) * 2, np.bool_),
+    )
     for to, sends in enumerate(pairs.T):
         mark_senders(senders, to, sends)
     return pairs

@@ -182,7 +182,7 @@ def _fill(
     event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
-    state, given, largest, most = machine.state, machine.seen, sizes[0], sizes[1]
+    state, given, largest, most = machine.state, machine.input_values, sizes[0], sizes[1]
     for cycle in range(len(rows)):
         given.values[golden.W_ENABLE] = 0
         if wild:

@@ -114,7 +114,7 @@ def _draw_write(sources: golden.Sources, written: NDArray[np.int64], rng: NDArra
 @inner
 def _write_defaults(inputs: golden.Inputs, cycle: int) -> None:
     """In the first cycles, write settings under which flows come and go: each SL, the CCT, the limit."""
-    written = inputs.written
+    written = inputs.setting_write
     written[:] = 0
     written[golden.W_ENABLE], written[golden.W_INDEX] = 1, cycle
     written[golden.W_SELECT] = 2 if cycle < 16 else (3 if cycle < 48 else 1)
@@ -137,8 +137,8 @@ def _fill(
     event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
-    made, given, since_reset = machine.made, machine.seen, machine.cycle
-    asks, tells, written = given.asks, given.tells, given.written
+    made, given, since_reset = machine.made, machine.input_values, machine.cycle
+    asks, tells, written = given.request, given.becn, given.setting_write
     for cycle in range(len(rows)):
         resets = draw_below(rng, CERTAIN) < chances[C_RESET]
         written[golden.W_ENABLE] = 0

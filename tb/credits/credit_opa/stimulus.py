@@ -187,7 +187,7 @@ def _fill(
     event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
-    port, at_port = machine.state, machine.seen
+    port, at_port = machine.state, machine.input_values
     for cycle in range(len(rows)):
         slot = environment.regs[0, W_CLOCK] % FLIGHT
         environment.regs[0, W_CLOCK] += 1

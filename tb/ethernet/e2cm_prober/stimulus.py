@@ -75,7 +75,7 @@ def _up_to_bits(rng: NDArray[np.uint64], maximum: int) -> int:
 @inner
 def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
     """Draw a reply: occupancy near the set point or near the previous one, feedback at a bound, or any value."""
-    made = state.made
+    made = state.probers
     probe_state = made.probe[0, values[golden.FLOW]]
     gap, sent = 1 + _up_to_bits(rng, 31), _up_to_bits(rng, 22)
     if draw_below(rng, 2):
@@ -107,7 +107,7 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], rng: N
         if draw_below(rng, 8)
         else probe_state.least - min(probe_state.least, _up_to_bits(rng, 10))
     )
-    if probe_state.replied == 0 and made.learned:
+    if probe_state.has_reply == 0 and made.learned:
         delay = (1 << 12) + _up_to_bits(rng, 16)
     values[golden.STAMP] = (values[golden.ARRIVAL] - delay) & _MODULUS
     values[golden.REPORTED] = (probe_state.reported + sent) & _MODULUS
@@ -118,7 +118,7 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], rng: N
 @inner
 def _draw_start(state: golden.E2CMProberState, values: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
     """Draw a frame, often one that exactly reaches the probe threshold or lacks a byte, or a probe."""
-    made = state.made
+    made = state.probers
     probe_state = made.probe[0, values[golden.FLOW]]
     values[golden.PROBE] = draw_below(rng, 8) == 0
     values[golden.FRAME_BYTES] = draw_below(rng, _MOST_BYTES + 1) if draw_below(rng, 4) else 64 + draw_below(rng, 1500)
@@ -134,7 +134,7 @@ def _draw_anything(state: golden.E2CMProberState, values: NDArray[np.int64], rng
         draw_below(rng, 2),
         draw_below(rng, 2),
     )
-    values[golden.FLOW] = draw_below(rng, state.made.probe.shape[1])
+    values[golden.FLOW] = draw_below(rng, state.probers.probe.shape[1])
     values[golden.FRAME_BYTES] = draw_below(rng, _MOST_BYTES + 1)
     for value in (golden.STAMP, golden.ARRIVAL, golden.REPORTED):
         values[value] = draw_below(rng, _MODULUS) + draw_below(rng, 2)
@@ -152,8 +152,8 @@ def _fill(
     event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
-    state, values = machine.state, machine.seen
-    flows = state.made.probe.shape[1]
+    state, values = machine.state, machine.input_values
+    flows = state.probers.probe.shape[1]
     for cycle in range(len(rows)):
         values[golden.ORDER] = draw_below(rng, CERTAIN) < chances[C_ORDER]
         if wild:
@@ -173,7 +173,7 @@ def _fill(
         more = _MORE_AT_ONCE if ready else 1
         resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
         link[COUNT] += ready and values[golden.ORDER] != 0
-        put_inputs(rows[cycle], machine.ins, resets, values)
+        put_inputs(rows[cycle], machine.input_fields, resets, values)
         run_e2cm_prober(machine, resets, expected[cycle])
         log_rules(event_log, machine.rules, cycle)
 

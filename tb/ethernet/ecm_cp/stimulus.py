@@ -71,7 +71,7 @@ class PointPhase:
 @inner
 def _target_queue(state: golden.ECMCPState, rng: NDArray[np.uint64]) -> int:
     """Return a target queue: mostly near the set point, or a threshold or an extreme."""
-    made, kind = state.made, draw_below(rng, 8)
+    made, kind = state.points, draw_below(rng, 8)
     if kind == 0:
         return 0
     if kind == 1:
@@ -96,7 +96,7 @@ def _length(distance: int, largest: int, rng: NDArray[np.uint64]) -> int:
 @inner
 def _just_sampled(state: golden.ECMCPState, rng: NDArray[np.uint64]) -> int:
     """Return the smallest frame for which the next managed frame is sampled, or one byte less."""
-    made = state.made
+    made = state.points
     number = random_number(next_state(made.point[0].word))
     least = -(-(number + 1 << CHANCE_BITS - DRAW_BITS) // made.chance)
     return max(min(least, _MOST_BYTES) - draw_below(rng, 2), 0)
@@ -112,7 +112,7 @@ def _draw_frames(
     rng: NDArray[np.uint64],
 ) -> None:
     """Draw joining and leaving frames that move the queue towards the target."""
-    made, point_state = state.made, state.made.point[0]
+    made, point_state = state.points, state.points.point[0]
     if draw_below(rng, CERTAIN) < chances[C_TURN]:
         link[TARGET] = _target_queue(state, rng)
     distance = link[TARGET] - point_state.queue
@@ -153,7 +153,7 @@ def _fill(
     event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
-    state, values = machine.state, machine.seen
+    state, values = machine.state, machine.input_values
     for cycle in range(len(rows)):
         if draw_below(rng, 1024) == 0:
             values[golden.CPID] = draw_below(rng, _CPIDS)
@@ -170,7 +170,7 @@ def _fill(
         _draw_tags(values, rng)
         resets = draw_below(rng, CERTAIN) < chances[C_RESET]
         link[COUNT] += values[golden.ENTER]
-        put_inputs(rows[cycle], machine.ins, resets, values)
+        put_inputs(rows[cycle], machine.input_fields, resets, values)
         run_ecm_cp(machine, resets, expected[cycle])
         log_rules(event_log, machine.rules, cycle)
 

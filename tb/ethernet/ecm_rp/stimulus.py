@@ -73,7 +73,7 @@ def _draw_order(
     state: golden.ECMRPState, values: NDArray[np.int64], chances: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> None:
     """Draw an order, mostly for a few flows. Positive feedback mostly comes from the sender that lowered the rate."""
-    made = state.made
+    made = state.limiters
     flows = made.flow.shape[1]
     values[golden.FLOW] = draw_below(rng, _HOT) if draw_below(rng, 16) else draw_below(rng, flows)
     flow_state = made.flow[0, values[golden.FLOW]]
@@ -82,7 +82,7 @@ def _draw_order(
         draw_below(rng, made.bucket // TOKENS_PER_BYTE + 1) if draw_below(rng, 8) else draw_below(rng, _MOST_BYTES)
     )
     if draw_below(rng, 2) == 0:  # the largest frame for which the current tokens suffice, or one byte more
-        passed = max(state.kept[golden.NOW] - flow_state.last, 0)
+        passed = max(state.registers[golden.NOW] - flow_state.last, 0)
         there = min(made.bucket, flow_state.tokens + passed * flow_state.rate)
         values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (draw_below(rng, 4) != 0))
     kind = draw_below(rng, CERTAIN)
@@ -114,11 +114,11 @@ def _fill(
     event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
-    state, values = machine.state, machine.seen
+    state, values = machine.state, machine.input_values
     for cycle in range(len(rows)):
         values[golden.ORDER] = draw_below(rng, CERTAIN) < chances[C_ORDER]
         if wild:
-            values[golden.ASK], values[golden.FLOW] = draw_below(rng, 2), draw_below(rng, state.made.flow.shape[1])
+            values[golden.ASK], values[golden.FLOW] = draw_below(rng, 2), draw_below(rng, state.limiters.flow.shape[1])
             values[golden.FRAME_BYTES], values[golden.NOTICE] = draw_below(rng, _MOST_BYTES + 1), draw_below(rng, 4)
             values[golden.CPID] = draw_below(rng, 4)
             values[golden.FEEDBACK] = draw_below(rng, _FEEDBACKS) - _FEEDBACKS // 2
@@ -128,7 +128,7 @@ def _fill(
         more = _MORE_AT_ONCE if ready else 1
         resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
         link[COUNT] += ready and values[golden.ORDER] != 0
-        put_inputs(rows[cycle], machine.ins, resets, values)
+        put_inputs(rows[cycle], machine.input_fields, resets, values)
         run_ecm_rp(machine, resets, expected[cycle])
         log_rules(event_log, machine.rules, cycle)
 

@@ -101,7 +101,7 @@ def _length(distance: int, rng: NDArray[np.uint64]) -> int:
 @inner
 def _draw_settings(state: golden.PauseState, values: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
     """Write the reset values, or watermarks near the level, sometimes in the wrong order or far off."""
-    marks = state.marks
+    marks = state.watermarks
     level, spread = marks.input[0].level, 1 + marks.memory_bytes // 8
     values[golden.W_ENABLE], values[golden.W_PAUSE] = 1, draw_below(rng, 4) != 0
     values[golden.W_HIGH], values[golden.W_LOW] = marks.high_bytes, marks.low_bytes
@@ -125,10 +125,10 @@ def _draw_frames(
     rng: NDArray[np.uint64],
 ) -> None:
     """Draw arriving and leaving frames that move the level towards its target."""
-    level = state.marks.input[0].level
+    level = state.watermarks.input[0].level
     if draw_below(rng, CERTAIN) < chances[C_TURN]:
-        link[TARGET] = _target_level(state.marks, rng)
-    target = state.marks.memory_bytes if full else link[TARGET]
+        link[TARGET] = _target_level(state.watermarks, rng)
+    target = state.watermarks.memory_bytes if full else link[TARGET]
     rises = level < target or (level == target and draw_below(rng, 2) == 0)
     distance = abs(target - level)
     arrive = chances[C_ARRIVE] if rises or full else chances[C_ARRIVE] // 4
@@ -153,10 +153,10 @@ def _fill(
     event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
-    state, values = machine.state, machine.seen
-    marks = state.marks
+    state, values = machine.state, machine.input_values
+    marks = state.watermarks
     for cycle in range(len(rows)):
-        now = state.seen[golden.NOW]
+        now = state.previous_state[golden.NOW]
         values[golden.W_ENABLE] = 0
         wanted = watermarks.is_pause_frame_due(marks, 0, now)
         if wild:
@@ -176,7 +176,7 @@ def _fill(
             _draw_settings(state, values, rng)
         resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
         link[COUNT] += values[golden.ARRIVE]
-        put_inputs(rows[cycle], machine.ins, resets, values)
+        put_inputs(rows[cycle], machine.input_fields, resets, values)
         run_pause(machine, resets, expected[cycle])
         log_rules(event_log, machine.rules, cycle)
 

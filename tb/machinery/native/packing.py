@@ -127,11 +127,13 @@ def in_rows(*layouts: Mapping[str, Field]) -> Placing:
 
 
 @inner
-def put_inputs(words: NDArray[np.uint64], ins: NDArray[np.int64], resets: int, values: NDArray[np.int64]) -> None:
+def put_inputs(
+    words: NDArray[np.uint64], input_fields: NDArray[np.int64], resets: int, values: NDArray[np.int64]
+) -> None:
     """Write the inputs of a cycle to a row: the reset (element 0), then the values."""
     clear(words)
-    write(words, ins, 0, resets)
-    write_each(words, ins, 1, values)
+    write(words, input_fields, 0, resets)
+    write_each(words, input_fields, 1, values)
 
 
 def put_writes(inputs: Mapping[str, Field], writes: Sequence[Mapping[str, int]], rows: NDArray[np.uint64]) -> None:

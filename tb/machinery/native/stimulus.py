@@ -65,7 +65,7 @@ class Stimulus(ABC):
         Crosses that this plan must reach; ``None`` before ``watch``.
     judged_from_cycles : int
         Shortest run, in cycles, that must reach all applicable rules and crosses.
-    happened : Happened
+    happened : EventLog
         Rules that occurred in each cycle of the current batch.
     audit : dict of str to int
         Additional counts of the run; may be empty.

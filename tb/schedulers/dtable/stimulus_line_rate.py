@@ -44,7 +44,7 @@ def _show_behind(environment: QueueEnvironment, behind: NDArray[np.int64], traff
 @inner
 def draw_behind(state: golden.State, machine: EgressMachine, environment: QueueEnvironment, traffic: Traffic) -> None:
     """Draw the packets behind the heads."""
-    machine.seen[BEHIND] = _show_behind(environment, machine.behind_blocks, traffic)
+    machine.input_values[BEHIND] = _show_behind(environment, machine.behind_blocks, traffic)
 
 
 @inner
@@ -52,6 +52,6 @@ def note_behind(state: golden.State, machine: EgressMachine, environment: QueueE
     """Make the packet behind the head that left the head of its lane, if the hint announced it."""
     behind = machine.behind_blocks
     if 0 <= lane < environment.data_vls:
-        if is_member(machine.seen[BEHIND], lane):
+        if is_member(machine.input_values[BEHIND], lane):
             set_head(environment, lane, behind[lane])
         behind[lane] = 0

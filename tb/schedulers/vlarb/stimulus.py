@@ -29,7 +29,9 @@ from vlane.tb.schedulers.vlarb.tables import random_tables
 def _draw(state: line_rate.State, machine: EgressMachine, environment: QueueEnvironment, traffic: Traffic) -> None:
     """Draw which lanes have a second packet."""
     saturated = not traffic.wild and traffic.chances[P_IDLE_BITS] == 0
-    machine.seen[BEHIND] = ((1 << environment.data_vls) - 1) & (-1 if saturated else draw_bits(environment.bits))
+    machine.input_values[BEHIND] = ((1 << environment.data_vls) - 1) & (
+        -1 if saturated else draw_bits(environment.bits)
+    )
 
 
 DRAW[line_rate.State] = _draw

@@ -195,14 +195,14 @@ def write_sl2vl_inputs(
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
-    ins: NDArray[np.int64],
+    input_fields: NDArray[np.int64],
     first_port: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Drive the SL2VL program port with the stored write."""
     write = environment.written[slot]
-    put(rows, row, ins, first_port, is_enabled)
-    put(rows, row, ins, first_port + 1, write[W_THREE])
-    put(rows, row, ins, first_port + 2, write[W_ONE])
-    put(rows, row, ins, first_port + 3, write[W_TWO])
-    put(rows, row, ins, first_port + 4, environment.rows[slot])
+    put(rows, row, input_fields, first_port, is_enabled)
+    put(rows, row, input_fields, first_port + 1, write[W_THREE])
+    put(rows, row, input_fields, first_port + 2, write[W_ONE])
+    put(rows, row, input_fields, first_port + 3, write[W_TWO])
+    put(rows, row, input_fields, first_port + 4, environment.rows[slot])

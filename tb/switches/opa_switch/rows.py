@@ -106,12 +106,12 @@ def write_map_inputs(
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
-    ins: NDArray[np.int64],
+    input_fields: NDArray[np.int64],
     first_port: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Drive the program port of the channel maps with the stored write."""
     write = environment.written[slot]
-    put(rows, row, ins, first_port, is_enabled)
+    put(rows, row, input_fields, first_port, is_enabled)
     for place in range(W_ONE, W_FIVE + 1):
-        put(rows, row, ins, first_port + place, write[place])
+        put(rows, row, input_fields, first_port + place, write[place])

@@ -41,7 +41,7 @@ def _destination(rng: NDArray[np.uint64], entries: int, top: int) -> int:
 @inner
 def _draw(machine: LFTMachine, chances: NDArray[np.int64], last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:
     """Draw destinations, mostly of existing entries, and a write of an entry or of the top."""
-    state, seen, lookups = machine.state, machine.seen, machine.lookups
+    state, seen, lookups = machine.state, machine.input_values, machine.lookups
     entries = len(state.port)
     writes, near = draw_below(rng, _CERTAIN) < chances[0], draw_below(rng, _CERTAIN) < chances[1]
     is_top = draw_below(rng, 16) == 0

@@ -22,7 +22,7 @@ _TABLES = len(SCTable)
 @inner
 def _draw(machine: SCMachine, chances: NDArray[np.int64], _last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:
     """Draw a channel and an output for each port, a packet at both ends of a path, and a write of an entry."""
-    seen, ports = machine.seen, machine.state.channels.shape[0]
+    seen, ports = machine.input_values, machine.state.channels.shape[0]
     writes, near = draw_below(rng, _CERTAIN) < chances[0], draw_below(rng, _CERTAIN) < chances[1]
     table = draw_below(rng, 8 if draw_below(rng, 16) == 0 else _TABLES)
     to_ingress, to_egress = draw_below(rng, ports), draw_below(rng, ports)

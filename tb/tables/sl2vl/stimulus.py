@@ -20,7 +20,7 @@ _CERTAIN = 256
 @inner
 def _draw(machine: SL2VLMachine, chances: NDArray[np.int64], _last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:
     """Draw an output and an SL for each input, and a write of a row."""
-    seen = machine.seen
+    seen = machine.input_values
     inputs, outputs, _ = machine.state.row.shape
     writes = draw_below(rng, _CERTAIN) < chances[0]
     near = draw_below(rng, _CERTAIN) < chances[1]
