@@ -47,6 +47,9 @@ _LOOKS_BEHIND = {module.State: _constant(module.LOOKS_BEHIND) for module in MODU
 # most states span a few cache lines, which the hardware prefetcher loads; only tables need a software prefetch
 _LOADS = {module.State: module.load_ahead for module in MODULES if hasattr(module, "load_ahead")}
 _RESTS_AFTER = {module.State: _constant(module.REST_CYCLES) for module in MODULES}
+_SEE_TIME: dict[type, Callable[..., Any]] = {}
+_SEE_ARRIVAL: dict[type, Callable[..., Any]] = {}
+_SEES_TIME: dict[type, Callable[..., Any]] = {}
 
 
 def _register_plugin(module: Any) -> None:
@@ -55,6 +58,9 @@ def _register_plugin(module: Any) -> None:
         _STEPS[module.State] = module.step
         _LOOKS_BEHIND[module.State] = _constant(module.LOOKS_BEHIND)
         _RESTS_AFTER[module.State] = _constant(module.REST_CYCLES)
+        if module.SEES_TIME:
+            _SEES_TIME[module.State] = _constant(module.SEES_TIME)
+            _SEE_TIME[module.State], _SEE_ARRIVAL[module.State] = module.see_time, module.see_arrival
 
 
 def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), form: str = "", **parameters: Any) -> Any:
@@ -162,6 +168,22 @@ def uses_second_packets(bank: Bank) -> bool:
 
     Such a scheduler must be stepped even while its link is not ready.
     """
+
+
+@by_type(_SEES_TIME, default=True)
+def sees_time(bank: Bank) -> bool:  # noqa: ARG001 - dispatched by type
+    """Return whether decisions depend on the cycle and the arrivals of heads; only those of plug-ins may."""
+    return False
+
+
+@by_type(_SEE_TIME, default=True)
+def see_time(state: Any, cycle: int) -> None:
+    """Set the cycle of the next decision of a port's scheduler."""
+
+
+@by_type(_SEE_ARRIVAL, default=True)
+def see_arrival(state: Any, lane: int, cycle: int) -> None:
+    """Set the cycle in which the head of a lane arrived, for the next decision of a port's scheduler."""
 
 
 @by_type(_LOADS, default=True)

@@ -6,9 +6,10 @@ VL15, flow-control packets, maps and the round robin of a requester's lanes are 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,8 @@ def _state_type(plugin: Plugin) -> Any:
     compiled code refers to it by name.
     """
     name = f"State_{plugin.name}_{digest_of([plugin])}"
-    fields = {"lanes": Lanes, "weights": NDArray[np.int64], "memory": NDArray[np.int64], "sizes": NDArray[np.int64]}
+    arrays = ("weights", "memory", "sizes", "arrived", "arrivals", "clock")
+    fields = {"lanes": Lanes, **dict.fromkeys(arrays, NDArray[np.int64])}
     made = NamedTuple(name, list(fields.items()))  # type: ignore[misc]  # a type for each plug-in
     made.__module__ = __name__
     globals()[name] = made
@@ -63,15 +65,14 @@ def _state_type(plugin: Plugin) -> Any:
 
 def _module(plugin: Plugin) -> Any:
     state_type, memory_words = _state_type(plugin), plugin.options["memory"]
-    choose = inner(plugin.made.choose)  # type: ignore[attr-defined]
-    note = inner(cast("Callable[..., None]", getattr(plugin.made, "sent", _ignore_sent)))
+    choose, choice_sees_time = _with_times(plugin.made.choose, _CHOICE)  # type: ignore[attr-defined]
+    note, note_sees_time = _with_times(getattr(plugin.made, "sent", _ignore_sent), _NOTE)
 
     def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> Any:
         lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
-        weights, memory, sizes = (
-            np.zeros(each, np.int64) for each in (lanes.requesters, memory_words, lanes.requesters)
-        )
-        return state_type(lanes, weights, memory, sizes)
+        requesters = lanes.requesters
+        words = (requesters, memory_words, requesters, data_vls + 1, requesters, 1)
+        return state_type(lanes, *(np.zeros(each, np.int64) for each in words))
 
     @kernel
     def reset(state: Any) -> None:
@@ -79,6 +80,9 @@ def _module(plugin: Plugin) -> Any:
         state.weights[:] = 0
         state.memory[:] = 0
         state.sizes[:] = 0
+        state.arrived[:] = 0
+        state.arrivals[:] = 0
+        state.clock[:] = 0
 
     @inner
     def program(state: Any, write: Program) -> None:
@@ -101,14 +105,15 @@ def _module(plugin: Plugin) -> Any:
             for requester in range(state.lanes.requesters):
                 offers = is_member(active, requester)
                 state.sizes[requester] = heads.blocks[offered_lane(state.lanes, requester)] if offers else 0
-            chosen = -1
+                state.arrivals[requester] = state.arrived[offered_lane(state.lanes, requester)] if offers else 0
+            chosen, now = -1, state.clock[0]
             if active != 0:
-                chosen = choose(active, waiting, state.sizes, state.weights, state.memory)
+                chosen = choose(active, waiting, state.sizes, state.weights, state.memory, now, state.arrivals)
             if chosen >= 0 and is_member(active, chosen):
                 lane = offered_lane(state.lanes, chosen)
                 if ready:
                     rule_counts[_SENT] += 1
-                    note(chosen, state.sizes, state.weights, state.memory)
+                    note(chosen, state.sizes, state.weights, state.memory, now, state.arrivals)
                     record_sent(state.lanes, chosen)
             elif ready:
                 rule_counts[_IDLE] += 1
@@ -116,8 +121,19 @@ def _module(plugin: Plugin) -> Any:
             program(state, write)
         return lane, source, lane != NO_LANE
 
+    @inner
+    def see_time(state: Any, cycle: int) -> None:
+        state.clock[0] = cycle
+
+    @inner
+    def see_arrival(state: Any, lane: int, cycle: int) -> None:
+        state.arrived[lane] = cycle
+
     return SimpleNamespace(
         State=state_type,
+        SEES_TIME=choice_sees_time or note_sees_time,
+        see_time=see_time,
+        see_arrival=see_arrival,
         make_state=make_state,
         reset=reset,
         program=program,
@@ -127,6 +143,27 @@ def _module(plugin: Plugin) -> Any:
         LOOKS_BEHIND=False,
         REST_CYCLES=0,
     )
+
+
+_CHOICE, _NOTE = 5, 4
+"""Number of parameters without the cycle and the arrivals, of ``choose`` and ``sent``."""
+
+
+def _with_times(function: Callable[..., Any], without: int) -> tuple[Callable[..., Any], bool]:
+    """Return a function that accepts the cycle and the arrivals, and whether the plug-in's function uses them."""
+    if len(inspect.signature(function).parameters) > without:
+        return inner(function), True
+    own = inner(function)
+
+    @inner
+    def choose(active: int, waiting: int, sizes: Any, weights: Any, memory: Any, now: int, arrivals: Any) -> Any:  # noqa: ARG001 - one signature for all plug-ins
+        return own(active, waiting, sizes, weights, memory)
+
+    @inner
+    def note(chosen: int, sizes: Any, weights: Any, memory: Any, now: int, arrivals: Any) -> None:  # noqa: ARG001 - one signature for all plug-ins
+        own(chosen, sizes, weights, memory)
+
+    return (choose if without == _CHOICE else note), False
 
 
 def _ignore_sent(chosen: int, sizes: NDArray[np.int64], weights: NDArray[np.int64], memory: NDArray[np.int64]) -> None:

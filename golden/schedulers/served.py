@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.golden.schedulers.bank import REST_CYCLES, Write, new_scheduler, step
+from vlane.golden.schedulers.bank import REST_CYCLES, Write, new_scheduler, see_time, step
 from vlane.golden.schedulers.by_name import module_of
 from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from vlane.schedulers.dtable import MAX_ENTRIES
@@ -42,10 +42,12 @@ def served_lanes(
     state = new_scheduler(name, data_vls=data_vls, writes=writes, **parameters)
     rules = np.zeros(module_of(name, parameters.get("form", "")).RULE_COUNT, np.int64)
     sizes, none = np.ones(data_vls + 1, np.int64), np.zeros(data_vls + 1, np.int64)
-    served = set()
+    served, cycle = set(), 0
     for lane in lanes:
         heads = Heads(1 << lane, 1 << lane, sizes, 0, none)
         for _ in range(_LONG_ENOUGH):
+            see_time(state, cycle)
+            cycle += 1
             named, _, granted = step(state, heads, _READY, _HOLD, NO_WRITE, _SWAP, rules)
             if granted and named == lane:
                 served.add(lane)
@@ -72,7 +74,8 @@ def backlogged_shares(
         sizes[lane] = size
     lanes = sum(1 << lane for lane in blocks)
     heads, sent = Heads(lanes, lanes, sizes, 0, none), dict.fromkeys(blocks, 0)
-    for _ in range(_TURNS * _LONG_ENOUGH):
+    for cycle in range(_TURNS * _LONG_ENOUGH):
+        see_time(state, cycle)
         lane, _, granted = step(state, heads, _READY, _HOLD, NO_WRITE, _SWAP, rules)
         if granted:
             sent[int(lane)] += blocks[int(lane)]

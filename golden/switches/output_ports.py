@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int16, Int64, Records, new_records
 from vlane.golden.engine.bits import lowest_member
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.ports import at_port
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
     begin_decision,
@@ -27,7 +28,15 @@ from vlane.golden.links.remote_credit import (
 from vlane.golden.links.remote_credit import consume_credit as take_remote
 from vlane.golden.links.returns import Returns, apply_returns, begin_packet_return, completed_blocks
 from vlane.golden.links.room import BufferOccupancy, fits, missing_blocks, occupy, release
-from vlane.golden.schedulers.bank import Bank, idle_decisions_until_rest, serve, uses_second_packets
+from vlane.golden.schedulers.bank import (
+    Bank,
+    idle_decisions_until_rest,
+    see_arrival,
+    see_time,
+    sees_time,
+    serve,
+    uses_second_packets,
+)
 from vlane.golden.schedulers.heads import Heads
 from vlane.golden.switches.credit_starvation import NoStarvation
 from vlane.golden.switches.marking import NoMarking, PacketStart, is_marked, note_grant, note_link_pause, note_starved
@@ -341,6 +350,8 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
         return NOBODY  # a further decision without a packet to send changes no state
     else:
         sending.idle_decisions += ready
+    if sees_time(out_ports.bank):
+        _see_times(out_ports, packets, port, cycle)
     heads = Heads(request, can, out_ports.sizes[0], behind, out_ports.sizes[1])
     lane = serve(out_ports.bank, port, heads, ready)
     if lane < 0:
@@ -348,6 +359,17 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
     if can & (can - 1) != 0:
         out_ports.counters[port, lane].contested += 1
     return _start_head(out_ports, packets, port, lane, cycle)
+
+
+@inner
+def _see_times(out_ports: OutputPorts, packets: Packets, port: int, cycle: int) -> None:
+    """Give a port's scheduler the cycle, and the cycle in which each head asked for the link."""
+    state, left = at_port(out_ports.bank, port), out_ports.queues.filled[port].lanes
+    see_time(state, cycle)
+    while left != 0:
+        lane = lowest_member(left)
+        left &= left - 1
+        see_arrival(state, lane, packets.pool[out_ports.queues.queue[port, lane].head].asks)
 
 
 @inner
@@ -428,6 +450,10 @@ def start_unqueued(out_ports: OutputPorts, packets: Packets, port: int, packet: 
         return False
     out_ports.sending[port].idle_decisions = 0
     out_ports.sizes[0, lane] = field.blocks
+    if sees_time(out_ports.bank):
+        state = at_port(out_ports.bank, port)
+        see_time(state, cycle)
+        see_arrival(state, lane, cycle)
     heads = Heads(1 << lane, 1 << lane, out_ports.sizes[0], 0, out_ports.sizes[1])
     if serve(out_ports.bank, port, heads, _READY) < 0:
         return False

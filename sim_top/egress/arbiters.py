@@ -52,7 +52,8 @@ class GoldenArbiter:
         form = parameters.get("form", "")
         self.patience, self.rest = _patience(name, form), _rest(form)
         self._data_vls = parameters["data_vls"]
-        module = module_of(name, form)
+        self._module = module = module_of(name, form)
+        self._sees_time = getattr(module, "SEES_TIME", False)
         self._step, self._state = module.step, module.make_state(**parameters)
         self._rules = np.zeros(module.RULE_COUNT, np.int64)
         sizes = [0] * (self._data_vls + 1)
@@ -81,6 +82,10 @@ class GoldenArbiter:
             heads.behind,
             np.array(heads.behind_blocks, np.int64),
         )
+        if self._sees_time:
+            self._module.see_time(self._state, heads.cycle)
+            for lane, cycle in enumerate(heads.arrived):
+                self._module.see_arrival(self._state, lane, cycle)
         lane, source, granted = self._step(self._state, seen, ready, _NO_HOLD, write, swap, self._rules)
         return int(lane) if granted else NO_LANE, int(source)
 

@@ -31,6 +31,10 @@ class PortHeads(NamedTuple):
         Bit mask by data lane: a second packet follows the head and fits after it.
     behind_blocks : list of int
         Sizes of the second packets.
+    cycle : int
+        Cycle.
+    arrived : tuple of int
+        Arrival cycles of the head packets, 0 for none.
     """
 
     request: int
@@ -38,6 +42,8 @@ class PortHeads(NamedTuple):
     blocks: list[int]
     behind: int
     behind_blocks: list[int]
+    cycle: int = 0
+    arrived: tuple[int, ...] = ()
 
 
 class Arbiter(Protocol):
@@ -117,7 +123,7 @@ def run_egress(
     fruitless = 0
     while cycle is not None:
         fruitless = 0 if port.advance(cycle) else fruitless
-        heads = port.heads()
+        heads = port.heads(cycle)
         finder.look(cycle, backlogged=port.is_backlogged())
         granted = arbiter.ready_cycle(heads)
         if granted is None:
@@ -172,23 +178,23 @@ class _Queues:
     def heads_in(self, cycle: int) -> PortHeads:
         """Process arrivals and credits up to a cycle, and return the heads."""
         self.advance(cycle)
-        return self.heads()
+        return self.heads(cycle)
 
-    def heads(self) -> PortHeads:
-        """Return the arbiter's inputs."""
+    def heads(self, cycle: int) -> PortHeads:
+        """Return the arbiter's inputs in a cycle."""
         request, fits, behind = 0, 0, 0
-        blocks, behind_blocks = ([0] * (self.data_vls + 1) for _ in range(2))
+        blocks, behind_blocks, arrived = ([0] * (self.data_vls + 1) for _ in range(3))
         for vl, queue in self.queues.items():
             if queue:
                 lane = self.data_vls if vl == VL15 else vl
                 request |= 1 << lane
-                blocks[lane] = blocks_of(queue[0].bytes)
+                blocks[lane], arrived[lane] = blocks_of(queue[0].bytes), queue[0].cycle
                 room = self.room.get(vl, _UNLIMITED)
                 fits |= (room >= blocks[lane]) << lane
                 if vl != VL15 and len(queue) > 1:
                     behind_blocks[lane] = blocks_of(queue[1].bytes)
                     behind |= (room >= blocks[lane] + behind_blocks[lane]) << lane
-        return PortHeads(request, fits, blocks, behind, behind_blocks)
+        return PortHeads(request, fits, blocks, behind, behind_blocks, cycle, tuple(arrived))
 
     def is_backlogged(self) -> bool:
         """Return whether every data lane with arrivals has a packet waiting."""

@@ -13,6 +13,8 @@ _PARAMETERS = {
     "choose": ("active", "waiting", "sizes", "weights", "memory"),
     "sent": ("chosen", "sizes", "weights", "memory"),
 }
+_TIMES = ("cycle", "arrivals")
+"""Further parameters of a function that sees the time."""
 _REQUESTERS = (2, 8, 15)
 _ROUNDS = 150
 _MOST_BLOCKS = 66
@@ -38,38 +40,61 @@ def check_scheduler(name: str, made: Any, *, memory: int) -> None:
             problem = "is not a static method: decorate it with @staticmethod"
             raise InputError(f"{word} of scheduler {name}", "a static method", "another member", problem=problem)
         given = tuple(inspect.signature(function.__func__).parameters)
-        if given != parameters:
+        if given not in {parameters, (*parameters, *_TIMES)}:
             field, must, got = f"{word} of scheduler {name}", ", ".join(parameters), ", ".join(given)
-            raise InputError(field, must, got, problem=f"has the parameters ({got}), expected ({must})")
+            problem = f"has the parameters ({got}), expected ({must}) or ({must}, {', '.join(_TIMES)})"
+            raise InputError(field, must, got, problem=problem)
     for requesters in _REQUESTERS:
-        _check_requests(name, made, requesters, memory)
+        if _check_requests(name, made, requesters, memory) != _check_requests(name, made, requesters, memory):
+            problem = "is not deterministic: its choices differ between two equal sequences of requests"
+            raise InputError(f"scheduler {name}", "deterministic", "different choices", problem=problem)
 
 
-def _check_requests(name: str, made: Any, requesters: int, memory_words: int) -> None:
-    source = np.random.default_rng(requesters)
+def sees_time(made: Any) -> bool:
+    """Return whether a checked scheduler uses the cycle and the arrivals of heads."""
+    functions = (made.__dict__[word].__func__ for word in _PARAMETERS if word in made.__dict__)
+    return any(_TIMES[0] in inspect.signature(function).parameters for function in functions)
+
+
+def _check_requests(name: str, made: Any, requesters: int, memory_words: int) -> list[int]:
+    """Run random requests and return the choices."""
+    source, choices = np.random.default_rng(requesters), []
     weights, memory = source.integers(0, 4, requesters), np.zeros(memory_words, np.int64)
-    sent = getattr(made, "sent", None)
+    sent, cycle = getattr(made, "sent", None), 0
+    times = {
+        word: _TIMES[0] in inspect.signature(getattr(made, word, _check_requests)).parameters for word in _PARAMETERS
+    }
     for _ in range(_ROUNDS):
+        cycle += int(source.integers(1, _MOST_BLOCKS))
         active = int(source.integers(1, 1 << requesters))
         waiting = int(source.integers(0, 1 << requesters)) & ~active
         offers = np.array([(active >> each) & 1 for each in range(requesters)])
         sizes = source.integers(1, _MOST_BLOCKS + 1, requesters) * offers
-        before = (sizes.copy(), weights.copy(), memory.copy())
-        chosen = _called(name, "choose", made.choose, active, waiting, sizes, weights, memory)
+        arrivals = source.integers(0, cycle + 1, requesters) * offers
+        before = (sizes.copy(), weights.copy(), memory.copy(), arrivals.copy())
+        seen = (cycle, arrivals)
+        more = seen if times["choose"] else ()
+        chosen = _called(name, "choose", made.choose, active, waiting, sizes, weights, memory, *more)
+        choices.append(chosen)
         if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer):
             problem = f"returned {chosen!r}, not a requester or -1"
             raise InputError(f"choose of scheduler {name}", "a requester or -1", f"{chosen!r}", problem=problem)
         if chosen != -1 and not (0 <= chosen < requesters and (active >> int(chosen)) & 1):
             problem = f"returned {chosen}, which cannot send; active requesters are {_listed(active)}"
             raise InputError(f"choose of scheduler {name}", "an active requester or -1", int(chosen), problem=problem)
-        if not all(np.array_equal(one, other) for one, other in zip(before, (sizes, weights, memory), strict=True)):
+        if not all(
+            np.array_equal(one, other) for one, other in zip(before, (sizes, weights, memory, arrivals), strict=True)
+        ):
             problem = "changed its arguments, which only sent may do"
             raise InputError(f"choose of scheduler {name}", "free of side effects", "changed arrays", problem=problem)
         if chosen != -1 and sent:
-            _called(name, "sent", sent, int(chosen), sizes, weights, memory)
-            if not (np.array_equal(before[0], sizes) and np.array_equal(before[1], weights)):
-                problem = "changed sizes or weights; it may change only memory"
+            more = seen if times["sent"] else ()
+            _called(name, "sent", sent, int(chosen), sizes, weights, memory, *more)
+            kept = ((before[0], sizes), (before[1], weights), (before[3], arrivals))
+            if not all(np.array_equal(one, other) for one, other in kept):
+                problem = "changed sizes, weights or arrivals; it may change only memory"
                 raise InputError(f"sent of scheduler {name}", "limited to memory", "changed arrays", problem=problem)
+    return choices
 
 
 def _listed(active: int) -> str:

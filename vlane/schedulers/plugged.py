@@ -66,8 +66,22 @@ class PluggedWeights:
         return {f"{self.name}.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
 
 
-def plugged_scheduler(name: str, *, title: str, weights: bool) -> Scheduler:
-    """Return the registry record of a plug-in's scheduler. ``weights`` selects a section for weights in table files."""
+_LONGEST_PAUSE = 1 << 16
+"""Cycles without a choice after which ``vlane egress`` assumes that a scheduler that sees the time never sends."""
+
+
+def plugged_scheduler(name: str, *, title: str, weights: bool, sees_time: bool = False) -> Scheduler:
+    """Return the registry record of a plug-in's scheduler.
+
+    Parameters
+    ----------
+    name, title : str
+        Name in files, and name for people.
+    weights : bool
+        Whether table files have a section with its weights.
+    sees_time : bool
+        Whether decisions depend on the cycle and on the arrivals of heads.
+    """
     section = (
         Section(
             partial(PluggedWeights, name),
@@ -83,7 +97,7 @@ def plugged_scheduler(name: str, *, title: str, weights: bool) -> Scheduler:
         title=title,
         parameters=SchedulerParameters,
         section=section,
-        patience=MAX_REQUESTERS,
+        patience=_LONGEST_PAUSE if sees_time else MAX_REQUESTERS,
         in_switch={"requesters": 0},
     )
 
