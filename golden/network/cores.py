@@ -14,7 +14,16 @@ from vlane.golden.engine.pool import IN_USE
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.division import divide
 from vlane.golden.network.meters import Meters, double_measured_window, sum_meters
-from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, run, run_cycle, wake_all_ports
+from vlane.golden.network.network import (
+    DONE,
+    POOL_EMPTY,
+    STUCK,
+    TRACE_FULL,
+    discard_waiting,
+    run,
+    run_cycle,
+    wake_all_ports,
+)
 from vlane.golden.network.parts import HAD_PACKETS, LAST_MOVED, OF_CREDITS, OF_PACKETS, OWNED, TURN, mailbox_index
 from vlane.golden.network.runs import AT_A_TIME, Change, new_packet_pool, run_to
 from vlane.golden.network.state import Network
@@ -110,11 +119,13 @@ class OneCore:
 
     def __init__(self, network: Network, packets: int) -> None:
         self.net, self._packets = network, new_packet_pool(network, packets)
+        self.plugged = network.sources.plugged
         self.cpu_seconds = 0.0
 
     def warm(self) -> None:
-        """Compile the simulation without running a cycle."""
+        """Compile the simulation and the count of waiting packets without running a cycle."""
         run(self.net, self._packets, 0)
+        discard_waiting(self.net, self._packets)
 
     def run_to(self, end_cycle: int, changes: deque[Change]) -> int:
         """Run up to a cycle, apply the pending changes, and return the reason for stopping."""
@@ -158,6 +169,7 @@ class ManyCores:
         self._net = network
         self._parts = divide(network, new_packet_pool(network, packets), cores)
         self._dealt_at = -_SELDOM
+        self.plugged = network.sources.plugged
         self.cpu_seconds = 0.0
 
     def warm(self) -> None:

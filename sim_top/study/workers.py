@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import multiprocessing
+import os
 import pickle
+import signal
 import socket
+import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -21,6 +25,7 @@ from vlane.sim_top.output.progress import show_progress
 
 T = TypeVar("T")
 _ANSWERS_WITHIN_SECONDS = 10
+_ENDS_WITHIN_SECONDS = 2.0
 
 
 class WorkerLostError(RuntimeError):
@@ -64,47 +69,84 @@ def made_by_processes(tasks: Sequence[Task[T]], jobs: int) -> Generator[T]:
         yield from (task.make() for task in tasks)
         return
     waiting, lost = deque(tasks), set[Task[T]]()
-    busy: dict[Any, _Worker] = {}
+    groups = [_Group(min(jobs, len(tasks)), tasks[0])]
+    busy = {worker.pipe: worker.begin(waiting.popleft()) for worker in groups[0].workers}
     try:
-        while waiting or busy:
-            while waiting and len(busy) < jobs:
-                worker = _Worker()
-                busy[worker.pipe] = worker.begin(waiting.popleft())
+        while busy:
             for pipe in connection.wait(list(busy)):
-                worker = busy.pop(pipe)
+                worker = busy[pipe]
                 try:
-                    made, error = worker.answer()
+                    answer = worker.answer()
                 except (EOFError, OSError):
-                    worker.end()
+                    busy.pop(pipe).end()
                     if worker.task in lost:
                         raise WorkerLostError(worker.task.name) from None
                     lost.add(worker.task)
-                    waiting.appendleft(worker.task)
+                    groups.append(_Group(1, worker.task))
+                    again = groups[-1].workers[0]
+                    busy[again.pipe] = again.begin(worker.task)
                     continue
+                if answer is None:
+                    continue
+                made, error = answer
                 if error is not None:
-                    worker.end()
                     raise error
                 if waiting:
-                    busy[pipe] = worker.begin(waiting.popleft())
+                    worker.begin(waiting.popleft())
                 else:
-                    worker.end()
+                    busy.pop(pipe).end()
                 yield made
     finally:
         for worker in busy.values():
-            worker.end()
+            worker.kill()
+        for group in groups:
+            group.end()
 
 
-class _Worker:
-    """Process for one task at a time."""
+class _Group:
+    """Processes that import the modules of a task once, in a process from which they are forked.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    count : int
+        Number of processes.
+    task : Task
+        Task whose modules they import first.
+    """
+
+    def __init__(self, count: int, task: Task[Any]) -> None:
         context = multiprocessing.get_context("spawn")
-        self.pipe, there = context.Pipe()
-        self._process = context.Process(target=_work, args=(there,), daemon=True)
+        pipes = [context.Pipe() for _ in range(count)]
+        there = [pipe for _, pipe in pipes]
+        module = getattr(task.make, "func", task.make).__module__  # partial functions have no module of their own
+        self._process = context.Process(target=_fork_workers, args=(there, module), daemon=True)
         resource_tracker.ensure_running()  # starting it later would unblock interrupts again
         with interrupts_held_back():
             self._process.start()
-        there.close()
+        for pipe in there:
+            pipe.close()
+        self.workers = [_Worker(pipe) for pipe, _ in pipes]
+
+    def end(self) -> None:
+        """End the processes, which are idle or killed."""
+        for worker in self.workers:
+            worker.end()
+        self._process.join(_ENDS_WITHIN_SECONDS)
+        self._process.kill()
+        self._process.join()
+
+
+class _Worker:
+    """Process for one task at a time.
+
+    Parameters
+    ----------
+    pipe : Connection
+        Connection to the process, which first sends its id.
+    """
+
+    def __init__(self, pipe: Any) -> None:
+        self.pipe, self._id = pipe, 0
 
     def begin(self, task: Task[Any]) -> _Worker:
         """Send the process a task. If the process is gone, ``answer`` raises."""
@@ -113,22 +155,58 @@ class _Worker:
             self.pipe.send(task.make)
         return self
 
-    def answer(self) -> tuple[Any, BaseException | None]:
-        """Return the result, or the exception instead."""
-        made: tuple[Any, BaseException | None] = self.pipe.recv()
-        return made
+    def answer(self) -> tuple[Any, BaseException | None] | None:
+        """Return the result, or the exception instead; ``None`` if the process sent its id."""
+        made = self.pipe.recv()
+        if isinstance(made, int):
+            self._id = made
+            return None
+        answer: tuple[Any, BaseException | None] = made
+        return answer
 
     def end(self) -> None:
-        """Kill the process."""
-        self._process.kill()
-        self._process.join()
+        """Close the connection, so that an idle process ends."""
         self.pipe.close()
+
+    def kill(self) -> None:
+        """Kill the process."""
+        with contextlib.suppress(EOFError, OSError):
+            if not self._id and self.pipe.poll():
+                self.answer()
+            if self._id:
+                os.kill(self._id, signal.SIGKILL)
+
+
+def _fork_workers(pipes: list[Any], module: str) -> None:
+    """Import a module, fork a worker for each connection, and wait for the workers."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module(module)
+    for pipe in pipes:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # numpy's threads are idle
+            child = os.fork()
+        if child == 0:
+            for other in pipes:
+                if other is not pipe:
+                    other.close()
+            try:
+                _work(pipe)
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(0)
+    for pipe in pipes:
+        pipe.close()
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
 
 
 def _work(pipe: Any) -> None:
     """Run tasks until the pipe closes."""
     show_progress()
     with contextlib.suppress(EOFError, OSError):
+        pipe.send(os.getpid())
         while True:
             task = pipe.recv_bytes()
             made, failed = None, None
