@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from vlane.sim_top.api.fabric import FabricReport as FabricReport
     from vlane.sim_top.api.plugins import Routes as Routes
     from vlane.sim_top.api.plugins import Topology as Topology
+    from vlane.sim_top.api.plugins import draw_below as draw_below
+    from vlane.sim_top.api.plugins import draw_gap as draw_gap
     from vlane.sim_top.api.plugins import load_plugin as load_plugin
     from vlane.sim_top.api.plugins import pattern as pattern
     from vlane.sim_top.api.plugins import routing as routing
     from vlane.sim_top.api.plugins import scheduler as scheduler
     from vlane.sim_top.api.plugins import sl_rows as sl_rows
+    from vlane.sim_top.api.plugins import source as source
     from vlane.sim_top.api.plugins import topology as topology
     from vlane.sim_top.api.plugins import up_down as up_down
     from vlane.sim_top.api.results import Comparison as Comparison
@@ -36,11 +39,14 @@ _INTERFACE = {
     "component": "api.blocks",
     "Routes": "api.plugins",
     "Topology": "api.plugins",
+    "draw_below": "api.plugins",
+    "draw_gap": "api.plugins",
     "load_plugin": "api.plugins",
     "pattern": "api.plugins",
     "routing": "api.plugins",
     "scheduler": "api.plugins",
     "sl_rows": "api.plugins",
+    "source": "api.plugins",
     "topology": "api.plugins",
     "up_down": "api.plugins",
     "Fabric": "api.fabric",

@@ -1,4 +1,4 @@
-"""Plug-ins: user-defined topologies, routings, traffic patterns and schedulers (``docs/plugins.md``).
+"""Plug-ins: user-defined topologies, routings, traffic patterns, sources and schedulers (``docs/plugins.md``).
 
 A plug-in is a Python function that a decorator registers under a name. Study files use the name like a built-in one.
 Plug-ins come from a file named by the command line or a program, from an installed package with an entry point in the
@@ -29,7 +29,7 @@ from vlane.errors import InputError, shown
 GROUP = "vlane.plugins"
 """Entry points in this group name modules with plug-ins."""
 
-KINDS = ("topology", "routing", "pattern", "scheduler")
+KINDS = ("topology", "routing", "pattern", "source", "scheduler")
 """Kinds of plug-ins."""
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -72,7 +72,7 @@ class Plugin:
     kind, name : str
         Kind (one of ``KINDS``) and name in study files.
     made : callable
-        Function, or class of a scheduler.
+        Function, or class of a scheduler or a source.
     origin : Origin
         Origin of the plug-in.
     options : mapping

@@ -32,8 +32,9 @@ def source_digest() -> str:
 
 
 def _digest(file: Path) -> str:
-    """Return a digest of vlane's sources, of plug-ins with schedulers, and of a file."""
-    return f"{source_digest()}-{_plugins_digest(tuple(plugins_of('scheduler').values()))}-{_file_digest(file)}"
+    """Return a digest of vlane's sources, of plug-ins that are compiled, and of a file."""
+    plugins = (*plugins_of("scheduler").values(), *plugins_of("source").values())
+    return f"{source_digest()}-{_plugins_digest(plugins)}-{_file_digest(file)}"
 
 
 @functools.lru_cache(maxsize=8)

@@ -51,7 +51,10 @@ def check_parts(
     if parts > 1 and with_congestion:
         raise InputError("cores", "1 with congestion control", parts)
     if parts > 1 and with_messages:
-        raise InputError("cores", "1 with traffic.message_bytes", parts)
+        problem = (
+            f": {parts} cores cannot share a network whose traffic consists of messages; use --cores 1, and --jobs"
+        )
+        raise InputError("cores", "1 with messages", parts, problem=problem)
 
 
 def part_of_each_port(network: Network, parts: int) -> NDArray[np.uint8]:

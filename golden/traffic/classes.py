@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vlane.errors import InputError
 from vlane.golden.engine.random_bits import draw_below, seeded_rng
 from vlane.golden.traffic.distributions import WHOLE, mean_of_function
+from vlane.plugins import Plugin
 from vlane.study.sizes import Distribution
 from vlane.units import HEADER_BYTES
 
@@ -23,6 +24,21 @@ NEVER = 1 << 60
 """A cycle beyond any run."""
 
 _ROUNDING = 1e-9
+
+
+class PluggedSource(NamedTuple):
+    """Source of a plug-in.
+
+    Parameters
+    ----------
+    plugin : Plugin
+        Plug-in that draws gap, destination and size of each packet or message.
+    values : tuple of int
+        Values from the study.
+    """
+
+    plugin: Plugin
+    values: tuple[int, ...] = ()
 
 
 class PairWeights(NamedTuple):
@@ -109,6 +125,8 @@ class TrafficClass:
     think : float
         Mean number of cycles from the delivery of a reply to the next request, less 1. With ``regular`` all are equal
         and rounded, otherwise geometric.
+    source : PluggedSource or None
+        Source that replaces pattern, sizes and times. It receives ``load``.
     """
 
     sl: int
@@ -131,6 +149,7 @@ class TrafficClass:
     replies: Replies | None = None
     window: int = 0
     think: float = 0.0
+    source: PluggedSource | None = None
 
     @property
     def burstiness(self) -> float:
@@ -211,7 +230,10 @@ def distinct_paces(
             most = each.load / chances.max() / peak
             must = f"at most {most:.4g}, or a host sends {chances.max() * peak:.4g} flits per cycle at times"
             raise InputError("load", must, each.load)
-        chances = chances / mean_flits(each, flit_bytes) / each.burst * peak
+        if each.source is not None:
+            chances, of_nic = np.array([0.0, 1.0]), senders_of(each, nics).astype(np.int64)
+        else:
+            chances = chances / mean_flits(each, flit_bytes) / each.burst * peak
         if each.window:
             chances, of_nic = np.array([0.0, 1 / (each.think + 1)]), senders_of(each, nics).astype(np.int64)
         is_regular = each.regular and not each.window

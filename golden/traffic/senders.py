@@ -22,6 +22,7 @@ from vlane.golden.traffic.sources import (
     HOTS,
     KIND,
     OF_REPLIES,
+    PLUGGED,
     TO,
     TO_OTHERS,
     UNIFORM,
@@ -126,7 +127,7 @@ def _add_queue(senders: _SendersSoFar, sources: Sources, queue: int, end_cycle: 
             senders.to_all |= asked.to_all.any()
             senders.to_others[:] = True
         return
-    if has_own and kind == UNIFORM:
+    if has_own and kind in {UNIFORM, PLUGGED}:
         senders.to_all |= sends
     elif has_own and kind in {TO_OTHERS, CONNECTED}:
         senders.to_others |= sends

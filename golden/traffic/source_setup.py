@@ -24,6 +24,7 @@ from vlane.golden.traffic.classes import (
 from vlane.golden.traffic.connections import new_connections
 from vlane.golden.traffic.distributions import WHOLE, stack_ranges
 from vlane.golden.traffic.messages import NONE, Backlog
+from vlane.golden.traffic.plugged import plugged_sources
 from vlane.golden.traffic.sources import (
     ASKS,
     AT,
@@ -46,6 +47,7 @@ from vlane.golden.traffic.sources import (
     ON,
     ON_END,
     ON_SHARE,
+    PLUGGED,
     REPLY,
     SETTINGS,
     SIZES,
@@ -168,6 +170,7 @@ def new_sources(
         course=course,
         ranges=ranges,
         backlog=backlog,
+        plugged=plugged_sources(classes, nics),
         mtu=mtu,
         flit_bits=flit_bytes.bit_length() - 1,
     )
@@ -196,7 +199,9 @@ def new_sources(
 def _set_class(sources: Sources, queue: int, traffic_class: TrafficClass, seed: int) -> None:
     kinds = {"uniform": UNIFORM, "others": TO_OTHERS, "connections": CONNECTED}
     nics = len(sources.due)
-    if isinstance(traffic_class.pattern, str):
+    if traffic_class.source is not None:
+        kind = PLUGGED
+    elif isinstance(traffic_class.pattern, str):
         kind = kinds[traffic_class.pattern]
     elif isinstance(traffic_class.pattern, PairWeights):
         kind = BY_WEIGHT

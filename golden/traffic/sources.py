@@ -7,7 +7,7 @@ on when the network injects them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from vlane.golden.traffic.messages import (
     stream_of,
     take_packet_payload,
 )
+from vlane.golden.traffic.plugged import drawn_destination, drawn_size, forget, next_arrival, plugs
 
 TABLE = 1024
 """Number of cycles that a row of ``patience`` covers."""
@@ -39,7 +40,7 @@ GUIDE_SHIFT = 52
 CERTAIN = 1 << 30
 """Value of ``HOT`` for a hot share of 1."""
 
-(UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE, BY_CONNECTION, OF_REPLIES) = range(8)
+(UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE, BY_CONNECTION, OF_REPLIES, PLUGGED) = range(9)
 (AT, TO, WITH_SL, SIZE) = range(4)
 (HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, TO_ONE, SIZES, SIZES_END, IN_MESSAGES) = range(11)
 (ON, ON_END, OFF, OFF_END, ON_SHARE, COURSE, COURSE_END, WINDOWS, WINDOWS_END) = range(11, 20)
@@ -116,6 +117,8 @@ class Sources(NamedTuple):
         Distributions of sizes and of lengths of bursts and pauses (``distributions.py``).
     backlog : Records of Backlog, (NICs, classes) or (0, 0)
         Messages of each queue; empty if no class sends messages.
+    plugged : NoPlugins or NamedTuple
+        Plug-in sources of classes (``plugged.py``).
     mtu : int
         Largest payload of a packet of a message in bytes; 0 if no class sends messages.
     flit_bits : int
@@ -151,6 +154,7 @@ class Sources(NamedTuple):
     course: NDArray[np.int64]
     ranges: NDArray[np.int64]
     backlog: Records[Backlog]
+    plugged: Any
     mtu: int
     flit_bits: int
 
@@ -211,6 +215,8 @@ def advance_class(sources: Sources, messages: Messages, nic: int, queue: int) ->
 def _next_arrival(sources: Sources, nic: int, queue: int) -> int:
     """Return the cycle of the packet after that of cycle ``due``."""
     setting, due = sources.setting[queue], int(sources.due[nic, queue])
+    if plugs(sources.plugged) and setting[KIND] == PLUGGED:
+        return _draw_next(sources, nic, queue, due)
     if setting[COURSE] < setting[COURSE_END]:
         return _follow_course(sources, nic, queue, due)
     period = sources.period[sources.pace[nic, queue]]
@@ -223,6 +229,12 @@ def _next_arrival(sources: Sources, nic: int, queue: int) -> int:
     if setting[ON] < setting[ON_END]:
         return _skip_pauses(sources, nic, queue, due, steps)
     return due + steps
+
+
+@inner
+def _draw_next(sources: Sources, nic: int, queue: int, cycle: int) -> int:
+    """Let the source of a plug-in draw the next packet after a cycle and return its cycle, or ``NEVER``."""
+    return int(next_arrival(sources.plugged, nic, queue, cycle, sources.bits[nic, queue], sources.due.shape[0]))
 
 
 @inner
@@ -288,6 +300,10 @@ def _begin_window(sources: Sources, nic: int, queue: int) -> None:
     if setting[WINDOW] != 0:
         sources.backlog[nic, queue].undrawn_requests = setting[WINDOW]
         sources.due[nic, queue] = before + 1
+        return
+    if plugs(sources.plugged) and setting[KIND] == PLUGGED:
+        forget(sources.plugged, nic, queue)
+        sources.due[nic, queue] = _draw_next(sources, nic, queue, before + 1)
         return
     if setting[COURSE] < setting[COURSE_END]:
         sources.due[nic, queue] = _follow_course(sources, nic, queue, before)
@@ -358,6 +374,8 @@ def _draw_destination(sources: Sources, nic: int, queue: int) -> int:
     With one destination per burst, only the first packet of a burst draws.
     """
     setting, bits = sources.setting[queue], sources.bits[nic, queue]
+    if plugs(sources.plugged) and setting[KIND] == PLUGGED:
+        return int(drawn_destination(sources.plugged, nic, queue))
     if setting[TO_ONE] != 0 and sources.left[nic, queue] != setting[BURST]:
         return int(sources.held[nic, queue])
     if setting[HOT] != 0 and draw_below(bits, CERTAIN) < setting[HOT]:
@@ -379,6 +397,8 @@ def _draw_destination(sources: Sources, nic: int, queue: int) -> int:
 def draw_size(sources: Sources, nic: int, queue: int) -> int:
     """Draw the size of a packet or message from the distribution of its class."""
     setting, bits = sources.setting[queue], sources.bits[nic, queue]
+    if plugs(sources.plugged) and setting[KIND] == PLUGGED:
+        return int(drawn_size(sources.plugged, nic, queue))
     if setting[SIZES] < setting[SIZES_END]:
         return draw_number(sources.ranges, setting[SIZES], setting[SIZES_END], bits)
     size = int(setting[LEAST])

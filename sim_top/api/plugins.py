@@ -1,4 +1,4 @@
-"""Decorators that register plug-ins: topologies, routings, traffic patterns and schedulers (``docs/plugins.md``)."""
+"""Decorators that register plug-ins (``docs/plugins.md``), and the functions that plug-ins call."""
 
 from __future__ import annotations
 
@@ -13,22 +13,29 @@ from pydantic.errors import PydanticUserError
 from vlane.errors import InputError
 from vlane.golden.topologies.routing import Routes, sl_rows, up_down
 from vlane.golden.topologies.topology import Topology
+from vlane.golden.traffic.plugged import draw_below, draw_gap
 from vlane.plugins import load_file, register
 from vlane.schedulers.plugged import plugged_scheduler
 from vlane.schedulers.registry import SCHEDULERS
-from vlane.sim_top.scenario.plugged_scheduler import check_scheduler
+from vlane.sim_top.scenario.plugged_scheduler import check_scheduler, sees_time
+from vlane.sim_top.scenario.plugged_source import check_source
 from vlane.study.networks import NETWORKS
+from vlane.study.sizes import MAX_MESSAGE_BYTES
 from vlane.study.traffic import Traffic
+from vlane.units import MAX_PACKET_BYTES
 
 __all__ = [
     "InputError",
     "Routes",
     "Topology",
+    "draw_below",
+    "draw_gap",
     "load_plugin",
     "pattern",
     "routing",
     "scheduler",
     "sl_rows",
+    "source",
     "topology",
     "up_down",
 ]
@@ -136,6 +143,9 @@ def scheduler(name: str, *, weights: bool = False, memory: int = 0, title: str =
 
     ``sent(chosen, sizes, weights, memory)`` is called once for each packet that starts. It may modify ``memory``.
 
+    Both may have two more parameters, ``cycle`` and ``arrivals``: the present cycle, and the cycle in which the offered
+    packet of each requester reached the queue, 0 for an inactive requester.
+
     Parameters
     ----------
     name : str
@@ -157,8 +167,49 @@ def scheduler(name: str, *, weights: bool = False, memory: int = 0, title: str =
 
     def decorate(made: _C) -> _C:
         check_scheduler(name, made, memory=memory)
-        record = plugged_scheduler(name, title=title or name, weights=weights)
+        record = plugged_scheduler(name, title=title or name, weights=weights, sees_time=sees_time(made))
         register("scheduler", name, made, {*SCHEDULERS, "sl2vl"}, memory=memory, record=record)
+        return made
+
+    return decorate
+
+
+def source(
+    name: str, *, largest_bytes: int | None = None, messages: bool = False, memory: int = 0
+) -> Callable[[_C], _C]:
+    """Register a source of packets or messages: a class with a static method ``draw``.
+
+    ``draw(host, hosts, cycle, load, values, random, memory)`` returns (gap, destination, bytes) of the next packet of a
+    host. ``draw`` is translated to C++ (``docs/compiler.md``). It takes random numbers only from ``random``, with
+    ``vlane.draw_below`` and ``vlane.draw_gap``, and changes nothing but ``random`` and ``memory``.
+
+    Parameters
+    ----------
+    name : str
+        Value of ``source =`` in ``[[traffic]]``.
+    largest_bytes : int or None
+        Largest size. For packets 1 to 4224 including headers, by default 4224; for messages 1 to 2**40 of payload, by
+        default 2**40.
+    messages : bool
+        Whether sizes are those of messages, which are sent in packets of up to ``nic.mtu_bytes`` payload.
+    memory : int
+        Number of int64 words of state per host and class, 0 at the beginning of each window.
+
+    Raises
+    ------
+    InputError
+        If the name is taken or not an identifier, or two equal generators show a violation of this contract.
+    """
+    most = MAX_MESSAGE_BYTES if messages else MAX_PACKET_BYTES
+    largest = most if largest_bytes is None else largest_bytes
+    if not isinstance(largest, int) or not 1 <= largest <= most:
+        raise InputError(f"largest_bytes of source {name}", f"1 to {most}", largest)
+    if not isinstance(memory, int) or not 0 <= memory <= _MOST_MEMORY:
+        raise InputError(f"memory of source {name}", f"0 to {_MOST_MEMORY} words", memory)
+
+    def decorate(made: _C) -> _C:
+        check_source(name, made, memory=memory, largest=largest)
+        register("source", name, made, (), memory=memory, largest_bytes=largest, messages=messages)
         return made
 
     return decorate

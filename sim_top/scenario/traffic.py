@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlane.errors import InputError
 from vlane.golden.topologies.patterns import PERMUTATIONS, permutation
 from vlane.golden.topologies.topology import Topology
-from vlane.golden.traffic.classes import NEVER, PATH_SL, PairWeights, Replies, TrafficClass
+from vlane.golden.traffic.classes import NEVER, PATH_SL, PairWeights, PluggedSource, Replies, TrafficClass
 from vlane.plugins import found
 from vlane.sim_top.scenario.plugged_world import plugged_destinations
 from vlane.study.courses import Course, lengths, read_course
@@ -106,7 +106,7 @@ def read_replies(study: Study, base: Path) -> dict[int, Replies]:
 
 def largest_packet(each: Traffic, sizes: Distribution, mtu: int) -> int:
     """Return the size of the largest packet of a class in bytes."""
-    return sizes.largest if each.message_bytes is None else _largest_part(sizes, mtu)
+    return _largest_part(sizes, mtu) if each.in_messages else sizes.largest
 
 
 def largest_reply(replies: Replies, mtu: int) -> int:
@@ -146,7 +146,7 @@ def traffic_classes(
             least_bytes=int(sizes[number].least[0]),
             most_bytes=int(sizes[number].most[0]),
             sizes=sizes[number] if len(sizes[number].weight) > 1 else None,
-            mtu=0 if each.message_bytes is None else study.nic.mtu_bytes,
+            mtu=study.nic.mtu_bytes if each.in_messages else 0,
             pattern=pairs.get(number) or _pattern(each.pattern, topology),
             hot_share=each.hot_share,
             hot_hosts=tuple(each.hot_hosts),
@@ -161,6 +161,7 @@ def traffic_classes(
             replies=replies.get(number),
             window=each.window or 0,
             think=each.think_cycles,
+            source=PluggedSource(each.plugin, tuple(each.source_values)) if each.plugin else None,
         )
         for number, each in enumerate(study.traffic)
     ]

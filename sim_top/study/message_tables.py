@@ -52,7 +52,7 @@ def messages_of(study: Study, meters: MessageMeters, saturated: Collection[int])
     answer = queues - sum(each.reply is not None for each in study.traffic)
     made = []
     for number, each in enumerate(study.traffic):
-        if each.message_bytes is None:
+        if not each.in_messages:
             continue
         made.append(_of_row(meters, number, "request" if each.reply else "message", number, each.sl, saturated))
         if each.reply is not None:

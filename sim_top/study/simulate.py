@@ -23,6 +23,7 @@ from vlane.golden.switches.kinds import buffer_between, central_buffers, central
 from vlane.golden.switches.packets import NOBODY, Packets
 from vlane.golden.topologies.wiring import NOWHERE
 from vlane.sim_top.scenario.faults import faults_of
+from vlane.sim_top.scenario.plugged_source import check_drawn
 from vlane.sim_top.scenario.world import World, make_network, show_end
 from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.congestion_counts import OfCongestion, congestion_of
@@ -231,6 +232,7 @@ def simulate(
         _run_on(world, network, changes, course, frames, keeping, heart)
     net, packets = network.whole()
     discard_waiting(net, packets)
+    check_drawn(world, network.plugged)
     result = _result(world, net, load=load, seed=seed, seconds=network.cpu_seconds)
     links = link_table(world, net, packets, course.start) if with_tables else pl.DataFrame()
     tables = {
@@ -266,6 +268,7 @@ def _run_on(
             heart.beat(now, end)
             until = min(until, now + max(1, AT_A_TIME // len(world.topology.hosts)))
         reason = network.run_to(until, changes)
+        check_drawn(world, network.plugged)
         if reason == STUCK:
             raise StuckError(_waiting_chain(world, *network.whole()))
         if reason == DONE:
@@ -446,7 +449,7 @@ def tables_of(world: World, *, trace: bool, with_tables: bool = True) -> list[st
     """Return the names of a run's tables."""
     measure = world.study.measure
     has = {"links": True, "flows": measure.flows, "histograms": measure.histograms}
-    has["messages"] = any(each.message_bytes is not None for each in world.study.traffic)
+    has["messages"] = any(each.in_messages for each in world.study.traffic)
     has |= dict.fromkeys(("levels_over_time", "links_over_time"), measure.every is not None)
     has["connections"] = world.study.connections is not None
     return [*(name for name, there in has.items() if there and with_tables), *["trace"] * trace]

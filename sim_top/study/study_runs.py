@@ -97,7 +97,7 @@ def run_sweep(
             point.world.topology.switches,
             with_fcps=CREDIT_SCHEMES[study.link.credits].by_fcps,
             with_congestion=study.congestion is not None,
-            with_messages=any(each.message_bytes is not None for each in study.traffic),
+            with_messages=any(each.in_messages for each in study.traffic),
         )
     wanted = [(key, point) for point in sweep.points for key in point.runs()]
     done: dict[RunKey, MadeRun] = {}

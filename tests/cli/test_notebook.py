@@ -1,4 +1,4 @@
-"""The example notebook, which defines plug-ins of all four kinds in cells."""
+"""The example notebook, which defines plug-ins of all five kinds in cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _outputs(cells: list[Any]) -> list[str]:
 
 @pytest.mark.slow
 def test_the_example_notebook_runs_its_plugins_with_one_and_two_jobs(tmp_path: Path) -> None:
-    """The notebook's plug-ins of four kinds run with one and with two jobs, with equal deliveries and no other output.
+    """The notebook's plug-ins of five kinds run with one and with two jobs, with equal deliveries and no other output.
 
     Results fit a screen.
     """

@@ -155,7 +155,8 @@ def test_installed_plugins_are_loaded(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [each.name for each in plugins_named(study)] == ["dragonfly", "dragonfly_minimal"]
     assert list(vlane.plugins.plugins_of("pattern")) == ["rotation"]
     assert [each.shown for each in vlane.plugins.origins()] == [
-        f"installed {name}" for name in ("dragonfly", "longest_first", "rotation")
+        f"installed {name}"
+        for name in ("by_input", "dragonfly", "longest_first", "oldest_first", "read_ahead", "rotation")
     ]
 
 

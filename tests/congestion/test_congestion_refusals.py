@@ -377,9 +377,18 @@ def test_several_cores_are_refused(tmp_path: Path) -> None:
     ("new", "said"),
     [
         ("active_cycles = [500, 500]", "19: traffic.0.active_cycles must be [from, to] with from < to, not ["),
-        ("active_cycles = [500]", "19: traffic.0.active_cycles.0 must be a list, not 500"),
-        ("active_cycles = [-1, 9]", "19: traffic.0.active_cycles.0 must be at least 0 or a list, not -1"),
-        ("active_cycles = 5", "19: traffic.0.active_cycles must be a list, not 5"),
+        (
+            "active_cycles = [500]",
+            "19: traffic.0.active_cycles must be [from, to] or a list of them, cycles from 0 on, not [500]",
+        ),
+        (
+            "active_cycles = [-1, 9]",
+            "19: traffic.0.active_cycles must be [from, to] or a list of them, cycles from 0 on, not [-1, 9]",
+        ),
+        (
+            "active_cycles = 5",
+            "19: traffic.0.active_cycles must be [from, to] or a list of them, cycles from 0 on, not 5",
+        ),
         ("active_cycle = [0, 5]", "19: traffic.0.active_cycle: unknown key"),
     ],
 )

@@ -300,7 +300,9 @@ def test_messages_exclude_precision_and_cores() -> None:
         study({"message_bytes": 64}, run={"loads": [0.1], "precision": 0.1})
     with pytest.raises(ValueError, match=r"nic cannot be used without traffic\.message_bytes"):
         study({"bytes": 64}, nic={"mtu_bytes": 256})
-    with pytest.raises(InputError, match=r"cores must be 1 with traffic.message_bytes, not 2"):
+    with pytest.raises(
+        InputError, match="2 cores cannot share a network whose traffic consists of messages; use --cores 1, and --jobs"
+    ):
         simulate(make_world(study({"message_bytes": 64}), Path()), load=0.1, seed=1, cores=2)
 
 

@@ -31,7 +31,7 @@ def _again(plugins: tuple[Any, bytes], content: dict[str, Any]) -> Study:
 def study_model() -> type[Study]:
     """Return the model of study files: ``Study``, or a subclass with the words of loaded plug-ins."""
     words = tuple(tuple(plugins_of(kind).values()) for kind in ("topology", "routing", "pattern", "scheduler"))
-    return _model(*words) if any(words) else Study
+    return _model(*words) if any(words) or plugins_of("source") else Study
 
 
 @functools.lru_cache(maxsize=8)
@@ -90,6 +90,7 @@ def plugins_named(study: Study) -> list[Plugin]:
         "topology": {study.network.topology},
         "routing": {getattr(study.network, "routing", "")},
         "pattern": {each.pattern for each in study.traffic},
+        "source": {each.source for each in study.traffic if each.source is not None},
         "scheduler": {study.scheduler.name},
     }
     return [each for kind, named in words.items() for name, each in plugins_of(kind).items() if name in named]

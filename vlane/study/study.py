@@ -338,7 +338,7 @@ class Study(Section):
             check_loads(self.traffic, load, f"run.loads.{place}")
         if self.connections is not None and self.run.precision is not None:
             raise misplaced("run.precision", "with [connections]")
-        has_messages = any(each.message_bytes is not None for each in self.traffic)
+        has_messages = any(each.in_messages for each in self.traffic)
         if has_messages and self.run.precision is not None:
             raise misplaced("run.precision", "with traffic.message_bytes")
         if "nic" in self.model_fields_set and not has_messages:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from vlane.errors import InputError, misplaced, missing_value
+from vlane.plugins import Plugin, found, plugins_of
 from vlane.study.networks import Name, Section
 from vlane.study.sizes import MAX_MESSAGE_BYTES, Sizes, check_sizes
 from vlane.tables.sc import SC_COUNT
@@ -22,6 +23,11 @@ _Load = Annotated[float, Field(ge=0, le=1)]
 _Hosts = list[Annotated[int, Field(ge=0)]]
 _Window = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
 _MOST_WINDOWS = 1 << 12
+MOST_VALUES = 16
+"""Largest number of values for the source of a plug-in."""
+_Value = Annotated[int, Field(ge=-(1 << 62), le=1 << 62)]
+_DRAWN = ("bytes", "message_bytes", "pattern", "file", "hot_share", "hot_hosts", "burst", "burst_to", "regular")
+"""Keys that the source of a plug-in replaces, in addition to those of a load over time."""
 
 
 class ReplySection(Section):
@@ -122,6 +128,14 @@ class Traffic(Section):
         "load is multiplied by the factor.",
     )
     reply: ReplySection | None = Field(None, description="Each message is a request, which its destination answers.")
+    source: Name | None = Field(
+        None,
+        description="Source of a plug-in, which draws gap, destination and size of each packet or message "
+        "(docs/plugins.md), instead of pattern, sizes, bursts and rates.",
+    )
+    source_values: Annotated[list[_Value], Field(max_length=MOST_VALUES)] = Field(
+        [], description="Numbers that the source receives."
+    )
     window: int | None = Field(
         None,
         ge=1,
@@ -136,15 +150,38 @@ class Traffic(Section):
         "equal with regular.",
     )
 
+    @field_validator("active_cycles", mode="before")
+    @classmethod
+    def _has_windows(cls, given: Any) -> Any:
+        """Reject windows of another form in one line, instead of one line for each accepted form."""
+        windows = given if isinstance(given, list) and given and isinstance(given[0], list) else [given]
+        for each in windows:
+            is_pair = isinstance(each, list) and len(each) == 2
+            if given is not None and not (is_pair and all(type(cycle) is int and cycle >= 0 for cycle in each)):
+                raise InputError("", "[from, to] or a list of them, cycles from 0 on", given)
+        return given
+
+    @property
+    def plugin(self) -> Plugin | None:
+        """Plug-in of the source, or ``None``."""
+        return None if self.source is None else found("source", self.source)
+
+    @property
+    def in_messages(self) -> bool:
+        """Whether arrivals are messages instead of packets."""
+        return self.message_bytes is not None or (self.plugin is not None and bool(self.plugin.options["messages"]))
+
     @property
     def sizes(self) -> Sizes:
         """Sizes of packets or messages."""
+        if self.plugin is not None:
+            return [1, int(self.plugin.options["largest_bytes"])]
         return self.bytes if self.message_bytes is None else self.message_bytes
 
     @property
     def largest_size(self) -> int:
         """Largest allowed size of a packet or a message in bytes."""
-        return MAX_PACKET_BYTES if self.message_bytes is None else MAX_MESSAGE_BYTES
+        return MAX_MESSAGE_BYTES if self.in_messages else MAX_PACKET_BYTES
 
     @property
     def windows(self) -> list[list[int]]:
@@ -173,6 +210,7 @@ class Traffic(Section):
     @model_validator(mode="after")
     def _check(self) -> Traffic:
         given = self.model_fields_set
+        self._check_source()
         check_sizes(self.sizes, "bytes" if self.message_bytes is None else "message_bytes", self.largest_size)
         if self.message_bytes is not None:
             for key in ("bytes", "burst"):
@@ -196,8 +234,25 @@ class Traffic(Section):
             raise InputError("hosts", "a list without repeated hosts", self.hosts)
         return self
 
+    def _check_source(self) -> None:
+        if self.source is None:
+            if self.source_values:
+                raise missing_value("source", "source_values requires it")
+            return
+        if self.plugin is None:
+            known = ", ".join(plugins_of("source"))
+            must = (
+                f"a source of a loaded plug-in ({known})" if known else "a source of a loaded plug-in (none is loaded)"
+            )
+            raise InputError("source", must, self.source)
+        for key in (*_DRAWN, "on_cycles", "off_cycles", "pareto_shape", "rates", "window", "think_cycles"):
+            if key in self.model_fields_set:
+                raise misplaced(key, "with source")
+
     def _check_window(self) -> None:
-        if self.reply is not None and self.message_bytes is None:
+        if self.reply is not None and not self.in_messages:
+            if self.source is not None:
+                raise misplaced("reply", "with a source of packets")
             raise missing_value("message_bytes", "reply requires it")
         if self.window is None:
             if "think_cycles" in self.model_fields_set:
