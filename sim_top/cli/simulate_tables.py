@@ -35,16 +35,21 @@ _UNITS = "rates in flits per cycle and host; latencies in cycles; growth of the 
 def print_summary(runs: list[MadeRun], *, is_replay: bool, most: int | None) -> None:
     """Print one row per point and level: means over seeds, with their 95 % intervals.
 
+    A parameter with the same value at all points has a line before the rows instead of a column.
+
     Parameters
     ----------
     most : int or None
         Largest number of rows; ``None`` for all.
     """
-    parameters = list(runs[0].parameters) if runs else []
-    names = _short_names(parameters)
+    given = runs[0].parameters if runs else {}
+    swept = [key for key, value in given.items() if any(run.parameters[key] != value for run in runs)]
+    names = _short_names(swept)
     columns = [*(f">{name}" for name in names), ">load", ">SL", ">seeds", ">offered", ">accepted"]
     columns += [">mean", ">± 95 %", ">p99", "saturated"]
-    rows = [row for made in _by_point(runs) for row in _summary_rows(made, is_replay=is_replay)]
+    rows = [row for made in _by_point(runs) for row in _summary_rows(made, swept, is_replay=is_replay)]
+    if len(swept) < len(given):
+        say(shown_changes({key: value for key, value in given.items() if key not in swept}))
     say("means over seeds; rates in flits per cycle and host, latencies in cycles", style="bold")
     for line in plain_table(columns, rows[:most]):
         say(line)
@@ -73,13 +78,13 @@ def _short_names(keys: list[str]) -> list[str]:
     return last if len(set(last)) == len(last) else keys
 
 
-def _summary_rows(made: list[MadeRun], *, is_replay: bool) -> Iterator[list[str]]:
-    """Yield the rows of a point, by load and level."""
+def _summary_rows(made: list[MadeRun], swept: list[str], *, is_replay: bool) -> Iterator[list[str]]:
+    """Yield the rows of a point, by load and level, with the values of the swept keys."""
     found: dict[tuple[float, int], list[PerSL]] = {}
     for run in made:
         for level in run.result.per_sl:
             found.setdefault((run.result.load, level.sl), []).append(level)
-    words = [shown_value(value) for value in made[0].parameters.values()]
+    words = [shown_value(made[0].parameters[key]) for key in swept]
     for (load, sl), levels in sorted(found.items()):
         yield [
             *words,

@@ -10,11 +10,14 @@ import pickle
 import signal
 import socket
 import sys
+import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -26,6 +29,9 @@ from vlane.sim_top.output.progress import show_progress
 T = TypeVar("T")
 _ANSWERS_WITHIN_SECONDS = 10
 _ENDS_WITHIN_SECONDS = 2.0
+_POLL_SECONDS = 0.01
+_IDLE_THREADS = ("jemalloc", "polars-ooc")
+"""Beginnings of the names of threads that hold no locks while they wait."""
 
 
 class WorkerLostError(RuntimeError):
@@ -104,7 +110,9 @@ def made_by_processes(tasks: Sequence[Task[T]], jobs: int) -> Generator[T]:
 
 
 class _Group:
-    """Processes that import the modules of a task once, in a process from which they are forked.
+    """Processes that need no imports of their own.
+
+    They are forked from this process or, if it has threads, from a new process that imports the modules of a task once.
 
     Parameters
     ----------
@@ -119,21 +127,33 @@ class _Group:
         pipes = [context.Pipe() for _ in range(count)]
         there = [pipe for _, pipe in pipes]
         module = getattr(task.make, "func", task.make).__module__  # partial functions have no module of their own
-        self._process = context.Process(target=_fork_workers, args=(there, module), daemon=True)
-        resource_tracker.ensure_running()  # starting it later would unblock interrupts again
+        self.workers = [_Worker(pipe) for pipe, _ in pipes]
+        self._process, self._children = None, list[int]()
         with interrupts_held_back():
-            self._process.start()
+            if _may_fork():
+                self._children = [_forked(pipe) for pipe in there]
+            else:
+                resource_tracker.ensure_running()  # starting it later would unblock interrupts again
+                self._process = context.Process(target=_fork_workers, args=(there, module), daemon=True)
+                self._process.start()
         for pipe in there:
             pipe.close()
-        self.workers = [_Worker(pipe) for pipe, _ in pipes]
 
     def end(self) -> None:
         """End the processes, which are idle or killed."""
         for worker in self.workers:
             worker.end()
-        self._process.join(_ENDS_WITHIN_SECONDS)
-        self._process.kill()
-        self._process.join()
+        if self._process is not None:
+            self._process.join(_ENDS_WITHIN_SECONDS)
+            self._process.kill()
+            self._process.join()
+        last = time.monotonic() + _ENDS_WITHIN_SECONDS
+        for child in self._children:
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(child, os.WNOHANG) == (0, 0):
+                    if time.monotonic() > last:
+                        os.kill(child, signal.SIGKILL)
+                    time.sleep(_POLL_SECONDS)
 
 
 class _Worker:
@@ -177,24 +197,51 @@ class _Worker:
                 os.kill(self._id, signal.SIGKILL)
 
 
+def _may_fork() -> bool:
+    """Return whether this process can be forked: no thread holds a lock that a child would wait for.
+
+    Threads of numpy, of polars' clean-up and of its allocator wait for work. polars' other threads start with the first
+    query; without them, a child would never finish one.
+    """
+    try:
+        names = {file.read_text().strip() for file in Path("/proc/self/task").glob("*/comm")}
+        own = Path("/proc/self/comm").read_text().strip()
+    except OSError:
+        return False
+    return threading.active_count() == 1 and all(name == own or name.startswith(_IDLE_THREADS) for name in names)
+
+
+def _forked(pipe: Any) -> int:
+    """Fork a worker that serves a connection, and return its process id."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of idle threads
+        child = os.fork()
+    if child:
+        return child
+    try:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if callable(signal.getsignal(number)):
+                signal.signal(number, signal.SIG_DFL)
+        files = [int(file.name) for file in Path("/proc/self/fd").iterdir()]
+        for file in files:  # locks, and connections whose other ends would not see an end
+            if file > 2 and file != pipe.fileno():
+                with contextlib.suppress(OSError):
+                    os.close(file)
+        _work(pipe)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
 def _fork_workers(pipes: list[Any], module: str) -> None:
     """Import a module, fork a worker for each connection, and wait for the workers."""
     with contextlib.suppress(ImportError):
         importlib.import_module(module)
     for pipe in pipes:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # numpy's threads are idle
-            child = os.fork()
-        if child == 0:
-            for other in pipes:
-                if other is not pipe:
-                    other.close()
-            try:
-                _work(pipe)
-            finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(0)
+        _forked(pipe)
     for pipe in pipes:
         pipe.close()
     with contextlib.suppress(ChildProcessError):

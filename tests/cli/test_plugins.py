@@ -198,7 +198,10 @@ def test_an_installed_plugin_that_fails_is_named(tmp_path: Path, monkeypatch: py
         (RR.replace("return requester", "return n"), ("choose of scheduler mine returned ", "which cannot send")),
         (RR.replace("return requester", "return requester + 0.5"), ("not a requester or -1",)),
         (RR.replace("n = len(sizes)", "n = len(sizes); memory[0] += 1"), ("changed its arguments",)),
-        (RR.replace("memory[0] = ", "weights[0] = 7 + "), ("sent of scheduler mine changed sizes or weights",)),
+        (
+            RR.replace("memory[0] = ", "weights[0] = 7 + "),
+            ("sent of scheduler mine changed sizes, weights or arrivals",),
+        ),
         (
             RR.replace("(active, w", "(active, x"),
             ("choose of scheduler mine has the parameters (active, x", "expected (active, waiting"),

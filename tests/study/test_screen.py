@@ -23,10 +23,17 @@ LOADS = (0.1, 0.2, 0.5, 0.9)
 
 
 def test_summary_has_a_row_per_point_and_level(capsys: pytest.CaptureFixture[str]) -> None:
-    """The summary of 60 points with two levels and two seeds has a row per point and level, and at most 150 lines."""
+    """The summary of 60 points with two levels and two seeds has a row per point and level.
+
+    It has at most 150 lines of 80 columns.
+    """
     results = [run(0.2, level(20.0 + seed), level(30.0, sl=1), seed=seed) for seed in (1, 2)]
     runs = [
-        MadeRun(RunKey(0.2, result.seed, str(blocks), {"buffers.blocks": blocks}), result, LinkClock(100.0))
+        MadeRun(
+            RunKey(0.2, result.seed, str(blocks), {"run.cycles": 900, "buffers.blocks": blocks}),
+            result,
+            LinkClock(100.0),
+        )
         for blocks in range(32, 92)
         for result in results
     ]
@@ -36,7 +43,9 @@ def test_summary_has_a_row_per_point_and_level(capsys: pytest.CaptureFixture[str
     rows = [line.split() for line in lines if re.match(r" *\d+  +0\.2 ", line)]
     assert len(rows) == 120
     assert len(lines) <= 150
-    assert lines[1].split()[:5] == ["blocks", "load", "SL", "seeds", "offered"]
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "run.cycles=900"
+    assert lines[2].split()[:5] == ["blocks", "load", "SL", "seeds", "offered"]
     assert rows[0] == ["32", "0.2", "0", "2", "0.1000", "0.0800", "21.5", "6.4", "99"]
 
 
