@@ -310,10 +310,11 @@ def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
     for switch, port in (*topology.far_ends(), *topology.hosts):
         cabled[switch, port] = True
     for switch, (row, ports) in enumerate(zip(routes.lft, cabled, strict=True)):
-        wrong = np.flatnonzero(~ports[row])
+        wrong = np.argwhere(~ports[row])
         if len(wrong):
-            lid = int(wrong[0])
-            raise InputError(f"LFT of {topology.show_switch(switch)}, LID {lid}", "a cabled port", int(row[lid]))
+            place = tuple(wrong[0].tolist())
+            where = f"LFT of {topology.show_switch(switch)}, LID {place[-1]}"
+            raise InputError(where, "a cabled port", int(row[place]))
 
 
 def _check_lanes(routes: Routes | ChannelRoutes, sources: Sources, lanes: int) -> None:

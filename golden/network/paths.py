@@ -17,7 +17,7 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.meters import END
 from vlane.golden.network.pacing import Pacing
 from vlane.golden.network.state import Network
-from vlane.golden.switches.inputs import DROPPED, Inputs, local_port, switch_of
+from vlane.golden.switches.inputs import DROPPED, Inputs, lft_row, local_port, switch_of
 from vlane.golden.switches.kinds import Switches, buffer_between, central_buffers, channels_of, route, table_row
 from vlane.golden.switches.trunk_members import member_count, member_port
 from vlane.golden.topologies.wiring import Wiring, nic_of_end
@@ -129,7 +129,7 @@ def _representatives(network: Network, sl: int) -> NDArray[np.int64]:
     inputs, first = network.switches.inputs, len(network.switches.inputs.port)
     far = network.wiring.cable["far"][first : first + len(network.staged_packets)]
     starts = np.stack([network.wiring.nic_vl[:, sl], network.wiring.nic_channel[:, sl]], axis=1)
-    found: dict[tuple[int, bytes, bytes], int] = {}
+    found: dict[tuple[int, bytes, bytes, bytes], int] = {}
     alike = np.zeros(len(far), np.int64)
     for nic, port in enumerate(far.tolist()):
         switch = port >> inputs.port_bits
@@ -137,6 +137,7 @@ def _representatives(network: Network, sl: int) -> NDArray[np.int64]:
             switch,
             starts[nic].tobytes(),
             table_row(network.switches, switch, port - (switch << inputs.port_bits), sl),
+            inputs.lft[lft_row(inputs, port)].tobytes(),
         )
         alike[nic] = found.setdefault(key, nic)
     return alike

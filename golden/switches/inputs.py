@@ -31,6 +31,7 @@ from vlane.golden.switches.packets import (
 from vlane.golden.switches.tree_rule import NO_RULE, tree_output
 from vlane.golden.switches.trunk_members import TableChoice
 from vlane.packets.drop_cause import DropCause
+from vlane.tables.lft import UNASSIGNED
 
 DROPPED = -1
 """Output of a packet that is dropped."""
@@ -108,8 +109,9 @@ class Inputs(NamedTuple):
         Allocation state.
     waiting : array of int64, (words,)
         Bit set of inputs with a packet. Omni-Path switches also use the bits above the ports, for central buffers.
-    lft : array of uint8, (switches, LIDs)
-        Output port (from 0) by DLID; 255 for none. Zero LIDs wide if ``rule`` is used.
+    lft : array of uint8, (switches or all ports, LIDs)
+        Output port (from 0) by DLID, with a row per switch or per input; 255 for none. Zero LIDs wide if ``rule`` is
+        used.
     rule : array of int64
         Parameters of table-free forwarding in a tree (``tree_rule.py``), or ``NO_RULE``.
     drops : array of int64, (switches, drop causes)
@@ -140,8 +142,12 @@ def port_bits_for(ports: int) -> int:
 
 
 def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
-    """Return empty inputs with a copy of the forwarding table, which has one row per switch."""
+    """Return empty inputs with a copy of the forwarding table: (switches, LIDs) or (switches, inputs, LIDs)."""
     switches, bits = len(lft), port_bits_for(ports)
+    if lft.ndim > 2:
+        rows = np.full((switches, 1 << bits, lft.shape[2]), UNASSIGNED, np.uint8)
+        rows[:, : lft.shape[1]] = lft
+        lft = rows.reshape(switches << bits, lft.shape[2])
     total, word_bits = switches << bits, min(bits, WORD_BITS)
     port = new_records(InputPort, total)
     port["last_lane"] = lanes - 1
@@ -196,19 +202,24 @@ def port_with_priority(inputs: Inputs, turn: int, last: int) -> int:
 
 
 @inner
+def lft_row(inputs: Inputs, port: int) -> int:
+    """Return the row of the forwarding table for packets from an input: that of the input or of its switch."""
+    return port if len(inputs.lft) == len(inputs.port) else switch_of(inputs, port)
+
+
+@inner
 def output_of(inputs: Inputs, port: int, dlid: int) -> int:
-    """Return the output for a DLID at the switch of an input, or ``UNASSIGNED``."""
-    switch = switch_of(inputs, port)
+    """Return the output for a DLID and an input, or ``UNASSIGNED``."""
     if dlid < inputs.lft.shape[1]:
-        return int(inputs.lft[switch, dlid])
-    return tree_output(inputs.rule, switch, dlid)
+        return int(inputs.lft[lft_row(inputs, port), dlid])
+    return tree_output(inputs.rule, switch_of(inputs, port), dlid)
 
 
 @inner
 def prefetch_input(inputs: Inputs, port: int, dlid: int) -> None:
     """Prefetch the queues of an input and the forwarding entry of a DLID."""
     prefetch_queues(inputs.queues, port)
-    prefetch(inputs.lft, switch_of(inputs, port) * inputs.lft.shape[1] + dlid)
+    prefetch(inputs.lft, lft_row(inputs, port) * inputs.lft.shape[1] + dlid)
 
 
 @inner

@@ -29,8 +29,8 @@ class Routes:
 
     Parameters
     ----------
-    lft : array of uint8, (switches, LIDs)
-        Output port (from 0) by DLID; 255 for none. LID 0 is unassigned.
+    lft : array of uint8, (switches, LIDs) or (switches, inputs, LIDs)
+        Output port (from 0) by DLID, or by input port and DLID; 255 for none. LID 0 is unassigned.
     vl : array of uint8, (switches, inputs, outputs, SLs)
         Outgoing VL by SL, or by incoming VL if ``by_lane``. 16 SLs, or more than a hardware packet has.
     nic_vl : array of uint8, (NICs, SLs)

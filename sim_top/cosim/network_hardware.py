@@ -130,6 +130,9 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     ):
         if len(set(values)) > 1:
             raise InputError(field, f"{hint}equal for all VLs for switches in hardware", list(values))
+    if world.routes.lft.ndim > 2:
+        problem = ": its tables depend on the input port, but a switch in hardware has one forwarding table"
+        raise InputError("network.routing", "another routing", "by input", problem=problem)
     entries, line_rate = settings.parameters.get("entries"), settings.parameters.get("form") == LINE_RATE
     fixed = SCHEDULERS[settings.scheduler].switch_parameters(entries or 1, line_rate=line_rate)
     if settings.parameters != fixed:

@@ -26,12 +26,16 @@ def check_faults(world: World) -> None:
         If a fault is rejected; names its section and field.
     """
     topology, study = world.topology, world.study
-    cabled, most = {*topology.far_ends(), *topology.hosts}, world.routes.lft.shape[1] - 1
+    cabled, most = {*topology.far_ends(), *topology.hosts}, world.routes.lft.shape[-1] - 1
     faults: list[tuple[str, Stall | Rewrite | Loss]] = [
         *((f"stall.{number}", fault) for number, fault in enumerate(study.stall)),
         *((f"rewrite.{number}", fault) for number, fault in enumerate(study.rewrite)),
         *((f"loss.{number}", fault) for number, fault in enumerate(study.loss)),
     ]
+    if study.rewrite and world.routes.lft.ndim > 2:
+        raise misplaced(
+            "rewrite", f"with routing {getattr(study.network, 'routing', '')}, whose tables depend on the input port"
+        )
     if study.rewrite and len(world.routes.rule):
         raise misplaced("rewrite", "in a network that forwards by rule, without tables")
     written: set[tuple[int, int]] = set()

@@ -55,8 +55,9 @@ def plugged_routes(plugin: Plugin, topology: Topology, vl_of_sl: tuple[int, ...]
     lids = np.asarray(made.lids)
     if lids.shape != (hosts, 2) or lids.dtype != np.int64 or (lids < 1).any():
         raise _refused(plugin, f"{what} lids", f"int64 of shape ({hosts}, 2), all at least 1", _described(lids))
+    by_input = (ports,) if np.asarray(made.lft).ndim == 3 else ()
     for name, shape in (
-        ("lft", (switches, int(lids.sum(axis=1).max()))),
+        ("lft", (switches, *by_input, int(lids.sum(axis=1).max()))),
         ("vl", (switches, ports, ports, SL_COUNT)),
         ("nic_vl", (hosts, SL_COUNT)),
     ):

@@ -313,7 +313,11 @@ def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
     vls = tuple(row) if row else tuple(each * sl if each * sl < lanes else VL_DROP for sl in range(SL_COUNT))
     plugin = found("routing", routing)
     if plugin is not None:
-        return plugged_routes(plugin, topology, vls, data_vls=lanes)
+        made = plugged_routes(plugin, topology, vls, data_vls=lanes)
+        for key, given in (("voqsw", study.voqsw), ("admission", study.admission)):
+            if given is not None and made.lft.ndim > 2:
+                raise misplaced(key, f"with routing {routing}, whose tables depend on the input port")
+        return made
     if routing == "dor":
         return dimension_order(topology, lanes // each, keeps_member=study.switch.record.by_channel, lmc=lmc)
     if routing == "updown":

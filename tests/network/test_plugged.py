@@ -16,6 +16,7 @@ import vlane
 import vlane.plugins
 from tests.conftest import ROOT
 from vlane.errors import InputError
+from vlane.sim_top.scenario.faults import check_faults
 from vlane.sim_top.scenario.path_checks import check_world
 from vlane.sim_top.scenario.world import make_world
 from vlane.sim_top.study.simulate import RunResult, simulate
@@ -277,3 +278,47 @@ class Unsure:
 """
     with pytest.raises(InputError, match="scheduler unsure is not deterministic: its choices differ"):
         vlane.scheduler("unsure")(_class_of(text, count=itertools.count()))
+
+
+def _by_host(topology: vlane.Topology, vl_of_sl: tuple[int, ...]) -> vlane.Routes:
+    """Return routes of a dumbbell of 2 + 2 hosts in which packets of host 1 use the second cable."""
+    made = vlane.up_down(topology, vl_of_sl)
+    lft = np.repeat(made.lft[:, np.newaxis], topology.ports, axis=1)
+    lft[0, 1, 3:5] = 3
+    return vlane.Routes(lft, made.vl, made.nic_vl, made.lids)
+
+
+_BY_HOST = {"topology": "dumbbell", "left": 2, "right": 2, "trunks": 2, "routing": "by_host"}
+
+
+def test_a_routing_may_choose_outputs_by_input_port() -> None:
+    """Given two parallel cables and tables by input port, each of two hosts uses a cable of its own."""
+    vlane.routing("by_host")(_by_host)
+    vlane.pattern("across")(lambda host, _topology: (host + 2) % 4)
+    settings = {"loads": [0.5], "cycles": 300, "warm_up_cycles": 0}
+    traffic = [{"pattern": "across", "hosts": [0, 1]}]
+    world = make_world(study_of({"network": _BY_HOST, "traffic": traffic, "run": settings}, Path()).study, Path())
+    check_world(world)
+
+    links = simulate(world, load=0.5, seed=1)[1]["links"]
+
+    between = links.filter((links["from_kind"] == "switch") & (links["to_kind"] == "switch"))
+    sent = {(row["from_id"], row["from_port"]): row["packets"] for row in between.iter_rows(named=True)}
+    assert min(sent[0, 3], sent[0, 4]) > 100
+
+
+def test_tables_by_input_port_are_refused_where_a_switch_has_one_table() -> None:
+    """Given tables by input port, rewritten entries are refused, and so are tables of another shape."""
+    vlane.routing("by_host")(_by_host)
+    rewrite = [{"cycle": 5, "switch": 0, "lid": 1, "port": 1}]
+    content = {"network": _BY_HOST, "traffic": [{}], "rewrite": rewrite, "run": {"loads": [0.5]}}
+    with pytest.raises(InputError, match="rewrite cannot be used with routing by_host"):
+        check_faults(make_world(study_of(content, Path()).study, Path()))
+
+    def cut(topology: vlane.Topology, vl_of_sl: tuple[int, ...]) -> vlane.Routes:
+        made = _by_host(topology, vl_of_sl)
+        return vlane.Routes(made.lft[:, 1:], made.vl, made.nic_vl, made.lids)
+
+    vlane.routing("by_host")(cut)
+    with pytest.raises(InputError, match=r"routing by_host lft must be uint8 of shape \(2, 4, 5\)"):
+        run(_BY_HOST, {})
