@@ -18,8 +18,13 @@ import pytest
 from tests.children import assert_ended, started
 from tests.conftest import ROOT, STUDY, call
 from tests.study.made_runs import dies_until, fails, twice
+from vlane.golden.compiler import kernel
+from vlane.golden.network.cores import start_network
 from vlane.sim_top.cli import simulate as cli_simulate
+from vlane.sim_top.scenario.world import make_network, make_world
+from vlane.sim_top.study.simulate import simulate
 from vlane.sim_top.study.workers import Task, WorkerLostError, made_by_processes
+from vlane.study.model import read_study
 
 _TASKS = [(0.5, seed) for seed in range(4)]
 
@@ -171,3 +176,24 @@ def test_a_cluster_without_dask_is_one_line(study: Path, tmp_path: Path, monkeyp
     assert "pip install 'vlane[scale]'" in alone.err
     assert "--jobs cannot be used with --scheduler" in with_jobs.err
     assert not (tmp_path / "out").exists()
+
+
+def test_warm_network_needs_no_further_kernel(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After ``warm`` a run loads no kernel, so processes of a study never compile the same kernel at the same time."""
+    world, load, loaded = make_world(read_study(study), study.parent), kernel.load, list[str]()
+
+    def noted(function: Any, *given: Any, **options: Any) -> Any:
+        loaded.append(function.__qualname__)
+        return load(function, *given, **options)
+
+    modules = [module for name, module in sys.modules.items() if name.startswith("vlane.golden.")]
+    for each in {each for module in modules for each in vars(module).values() if isinstance(each, kernel.Kernel)}:
+        monkeypatch.setattr(each, "_compiled", {})
+        monkeypatch.setattr(each, "_last", None)
+    monkeypatch.setattr(kernel, "load", noted)
+    start_network(make_network(world, load=0.2, seed=1)).warm()
+    before = list(loaded)
+    simulate(world, load=0.2, seed=1)
+
+    assert "run" in before
+    assert loaded == before
