@@ -12,8 +12,8 @@ from pathlib import Path
 
 from vlane.hdl.common.round_robin import RoundRobin
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.silicon.area import measure_verilog
-from vlane.tb.machinery.native.model import component_ports, to_verilog
+from vlane.sim_top.silicon.area import framed_ports, measure_verilog
+from vlane.sim_top.systemverilog.writer import written
 
 KEPT = Path(__file__).parent.parent / "docs" / "evidence" / "generic_gates.json"
 PUBLISHED = {
@@ -37,8 +37,8 @@ def component(name: str, requesters: int) -> object:
 
 def measured(name: str, requesters: int) -> dict[str, object]:
     """Return cells, flip-flops and depth of a component, and the published figures of its size."""
-    made = component(name, requesters)
-    found = measure_verilog(to_verilog(made, "top"), "top", component_ports(made), target="generic", seeds=0)
+    text = written(lambda: component(name, requesters), "top")
+    found = measure_verilog(str(text), "top", framed_ports(text), target="generic", seeds=0)
     levels = found.timing.levels if found.timing else None
     row = {"component": name, "requesters": requesters, "cells": sum(found.cells.values()), "ff": found.ff}
     row |= {"levels": levels}

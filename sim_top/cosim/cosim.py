@@ -13,6 +13,7 @@ import numpy as np
 from vlane.golden.engine.rule import Rule
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.cosim.first_difference import first_difference
+from vlane.sim_top.systemverilog.netlist_source import netlist_source
 from vlane.tb.by_name import bench
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import CocotbOutcome, run_verilog
 from vlane.tb.machinery.native.coverage import Coverage, coverage_of
@@ -154,7 +155,7 @@ def cosim_native(
     """
     component, name = job.block.make(job.parameters), job.block.name
     if netlist:
-        model = compile_netlist(component, name, netlist)
+        model = compile_netlist(netlist_source(job.block, job.parameters), component_ports(component), name, netlist)
     else:
         model = mutant_model(component, name, (planted,)) if planted else compile_model(component, name)
     stimulus, warm_up = (job.make(model.inputs, model.outputs) for _ in range(2))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.systemverilog.netlist_source import netlist_source
 from vlane.tb.machinery.proofs.properties import Instance
 from vlane.tb.machinery.proofs.prove import Cover, Proof, cover, prove
 from vlane.tb.machinery.synthesis.netlist import prove_netlist
@@ -74,6 +75,6 @@ def prove_block(
 def prove_block_netlist(
     block: Block, parameters: Mapping[str, Any], netlist: str, *, timeout_seconds: int, fresh: bool = False
 ) -> Proof:
-    """Prove that the synthesised netlist of an instance is equivalent to its RTL."""
-    component = block.make(parameters)
-    return prove_netlist(component, block.name, netlist, timeout_seconds=timeout_seconds, ignore_cache=fresh)
+    """Prove that the synthesised netlist of an instance is equivalent to its exported text."""
+    text = netlist_source(block, parameters)
+    return prove_netlist(text, block.name, netlist, timeout_seconds=timeout_seconds, ignore_cache=fresh)

@@ -18,11 +18,11 @@ from vlane.sim_top.silicon.critical_path import UNPLACED, Speed
 from vlane.sim_top.silicon.fpga import FAMILIES, SYNTHESIS_SECONDS, place_module
 from vlane.sim_top.silicon.gate_timing import GateTiming, gate_timing, logic_depth
 from vlane.sim_top.silicon.liberty import Liberty
-from vlane.tb.machinery.native.model import component_ports, to_verilog
+from vlane.sim_top.systemverilog.writer import Written, written
 from vlane.tb.machinery.native.rows import Port
 from vlane.tb.machinery.native.yosys import YosysError, run_yosys
 
-_GATES = """read_verilog block.v
+_GATES = """read_verilog -sv block.v
 synth -flatten -noabc -top {top}
 memory_map
 opt -full
@@ -41,7 +41,7 @@ write_verilog -noattr -noexpr -nohex -simple-lhs mapped.v
 delete {storage}
 tee -q -o depth.txt ltp -noff {top}
 """
-_GENERIC = """read_verilog block.v
+_GENERIC = """read_verilog -sv block.v
 synth -flatten -top {top}
 delete */t:$scopeinfo
 tee -q -o cells.json stat -json
@@ -91,7 +91,7 @@ class Area:
 def measure_area(
     block: Block, parameters: Mapping[str, Any], *, target: str, seeds: int, liberty: Liberty | None = None
 ) -> Area:
-    """Synthesise a block and place it with seeds 1 to ``seeds``. Cached results are reused.
+    """Synthesise the exported text of a block and place it with seeds 1 to ``seeds``. Cached results are reused.
 
     Parameters
     ----------
@@ -115,10 +115,15 @@ def measure_area(
     RuntimeError, TimeoutExpired
         If a tool fails, or synthesis takes more than half an hour.
     """
-    component = block.make(parameters)
-    text, for_speed = to_verilog(component, block.name), parameters.get("form") == "line_rate"
-    ports = component_ports(component)
-    return measure_verilog(text, block.name, ports, target=target, seeds=seeds, liberty=liberty, for_speed=for_speed)
+    text, for_speed = written(lambda: block.make(parameters), block.name), parameters.get("form") == "line_rate"
+    return measure_verilog(
+        str(text), block.name, framed_ports(text), target=target, seeds=seeds, liberty=liberty, for_speed=for_speed
+    )
+
+
+def framed_ports(text: Written) -> tuple[Port, ...]:
+    """Return the ports of a text without the clock."""
+    return tuple(Port(port.name, port.bits, is_input=port.is_input) for port in text.ports if port.name != "clk")
 
 
 def measure_verilog(
@@ -136,7 +141,7 @@ def measure_verilog(
     Parameters
     ----------
     text, top : str
-        Verilog of the module, and its name.
+        SystemVerilog of the module, and its name.
     ports : sequence of Port
         Ports except the clock ``clk``.
     target, seeds, liberty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.silicon.critical_path import UNPLACED, Speed
 from vlane.sim_top.silicon.fpga import LUTS_OF_ECP5, first_that_maps, place_module
-from vlane.tb.machinery.native.model import to_verilog
+from vlane.sim_top.systemverilog.writer import Written, written
 from vlane.tb.machinery.native.rows import Port
 from vlane.tb.machinery.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, run_yosys
 
@@ -22,7 +22,7 @@ _LEVELS = 2
 _WORKERS = 2
 _SECONDS = 1800
 _FILES = ("memory_box.v", "memory_cell.v")
-_SCRIPT = """read_verilog block.v
+_SCRIPT = """read_verilog -sv block.v
 read_verilog -lib memory_cell.v
 hierarchy -top {top}
 proc
@@ -85,54 +85,58 @@ def nouns_of(block: Block, parameters: Mapping[str, Any], *, seeds: int = 0) -> 
     RuntimeError
         If a tool fails.
     """
-    text = to_verilog(block.make(parameters), block.name)
-    found = re.findall(r"^module .*?^endmodule\n", text, re.DOTALL | re.MULTILINE)
-    modules = {_name_of(module): module for module in found}
+    text = written(lambda: block.make(parameters), block.name)
     kinds: dict[str, list[str]] = {}
-    for name in modules:
-        _, *path = (re.sub(r"(_\d+)?(\$\d+)?$", "", part) for part in name.split("."))
-        if 1 <= len(path) <= _LEVELS:
-            kinds.setdefault(".".join(path), []).append(name)
+    for kind, module in _parts(text, block.name):
+        kinds.setdefault(kind, []).append(module)
+
+    def measured(kind: str) -> Noun:
+        top, *others = kinds[kind]
+        return measured_noun(kind, str(text), top, instances=1 + len(others), memory_bits=_memory_bits(text, top))
+
     with ThreadPoolExecutor(_WORKERS) as pool:
-        found = list(pool.map(lambda kind: measured_noun(kind, kinds[kind], modules), sorted(kinds)))
+        found = list(pool.map(measured, sorted(kinds)))
     if not seeds:
         return found
     for_speed = parameters.get("form") == "line_rate"
-    return [_placed(noun, kinds[noun.name][0], modules, seeds=seeds, for_speed=for_speed) for noun in found]
+    return [_placed(noun, text, kinds[noun.name][0], seeds=seeds, for_speed=for_speed) for noun in found]
 
 
-def _placed(noun: Noun, top: str, modules: Mapping[str, str], *, seeds: int, for_speed: bool) -> Noun:
+def _parts(text: Written, module: str, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Yield path without instance numbers, and module, of each instance inside a module. Memories are no parts."""
+    for instance, inner in text.instances[module]:
+        if inner not in text.memory_bits and len(path) < _LEVELS:
+            at = (*path, re.sub(r"_\d+$", "", instance.removeprefix("u_")))
+            yield ".".join(at), inner
+            yield from _parts(text, inner, at)
+
+
+def _memory_bits(text: Written, module: str) -> int:
+    inner = sum(_memory_bits(text, name) for _, name in text.instances[module])
+    return text.memory_bits.get(module, 0) + inner
+
+
+def _placed(noun: Noun, text: Written, top: str, *, seeds: int, for_speed: bool) -> Noun:
     """Return a part with its frequency, or with the reason why it was not placed."""
     if noun.many_ports_bits:
         return replace(noun, failure="no memory of the FPGA has several write ports")
-    text, ports = _below(top, modules), ports_of_module(modules[top])
+    ports = ports_of_module(text.modules[top])
     try:
-        found = place_module(text, top, ports, target="ecp5", seeds=seeds, for_speed=for_speed)
+        found = place_module(str(text), top, ports, target="ecp5", seeds=seeds, for_speed=for_speed)
     except (RuntimeError, TimeoutExpired) as error:
         return replace(noun, failure=str(error))
     return replace(noun, speed=found.speed)
 
 
 def ports_of_module(text: str) -> tuple[Port, ...]:
-    """Return the ports of a module in yosys' Verilog, without the clock."""
-    found = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\S+?) ?;", text, re.MULTILINE)
-    ports = [Port(name.lstrip("\\"), int(high or 0) + 1, is_input=way == "input") for way, high, name in found]
+    """Return the ports of a written module, without the clock."""
+    found = re.findall(r"^  (input|output) +logic +(?:\[(\d+):0\] +)?(\w+)", text, re.MULTILINE)
+    ports = [Port(name, int(high or 0) + 1, is_input=way == "input") for way, high, name in found]
     return tuple(port for port in ports if port.name != "clk")
 
 
-def _below(top: str, modules: Mapping[str, str]) -> str:
-    """Return the text of a module and of all modules inside it."""
-    return "".join(each for name, each in modules.items() if name == top or name.startswith(f"{top}."))
-
-
-def _name_of(module: str) -> str:
-    return module.split(None, 2)[1].lstrip("\\").partition("(")[0]
-
-
-def measured_noun(kind: str, names: list[str], modules: Mapping[str, str]) -> Noun:
-    """Return a part, measured by synthesising its first instance. ``modules`` holds every module's text by name."""
-    top = names[0]
-    text = _below(top, modules)
+def measured_noun(kind: str, text: str, top: str, *, instances: int = 1, memory_bits: int = 0) -> Noun:
+    """Return a part, measured by synthesising a module of a text."""
     files = {"block.v": text, **{name: Path(__file__).with_name(name).read_text() for name in _FILES}}
     folder = first_that_maps(
         lambda names: run_yosys(
@@ -142,13 +146,12 @@ def measured_noun(kind: str, names: list[str], modules: Mapping[str, str]) -> No
     )
     found = json.loads((folder / "cells.json").read_text())
     cells = found["design"]["num_cells_by_type"]
-    memories = re.findall(r"^  reg \[(\d+):0\] (\S+) \[(\d+):0\];", text, re.MULTILINE)
     return Noun(
         kind,
-        len(names),
+        instances,
         lut=sum(count * cells.get(cell, 0) for cell, count in LUTS_OF_ECP5.items()),
         ff=cells.get("TRELLIS_FF", 0),
-        memory_bits=sum((int(high) + 1) * (int(last) + 1) for high, _, last in memories),
+        memory_bits=memory_bits,
         many_ports_bits=sum(size * width for size, width in _boxed((folder / "boxed.txt").read_text())),
     )
 

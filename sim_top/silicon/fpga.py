@@ -30,7 +30,8 @@ _ABC = "+&scorr;&sweep;&st;&if,-g,-K,6;&st;&synch2;&if,-W,700,-F,3,-A,3;&mfs"
 _FLAT = "proc\nflatten\nopt_clean -purge\n"
 _NAMED = ("", _FLAT + COUNTED_NAMES, _FLAT + HIDDEN_NAMES)
 """Name treatments to try in turn, because yosys cannot map some blocks with some names."""
-_CLOCK = re.compile(r"^  input clk ?;", re.MULTILINE)
+_CLOCK = r"^module {top}\b(?:(?!^endmodule).)*?^ *input +(?:logic +|wire +)?clk\b"
+"""Clock of a module, in the text of the writer or of yosys."""
 _ENDS = r"ERROR: [^\n]*"
 
 
@@ -117,7 +118,7 @@ def place_module(text: str, top: str, ports: Sequence[Port], *, target: str, see
     Parameters
     ----------
     text, top : str
-        Verilog of the module, and its name.
+        SystemVerilog of the module, and its name.
     ports : sequence of Port
         Ports except the clock ``clk``. Any name is allowed.
     target : str
@@ -171,10 +172,11 @@ def _synthesised(text: str, top: str, synthesis: str, family: Family, ports: Seq
 
     The check rejects nets with two drivers: with some names yosys maps two bits of an output to one net.
     """
+    is_clocked = re.search(_CLOCK.format(top=top), text, re.DOTALL | re.MULTILINE) is not None
     return run_yosys(
         "area",
-        {"block.v": text, "frame.v": _frame(ports, top, family, is_clocked=_CLOCK.search(text) is not None)},
-        f"read_verilog block.v\n{synthesis.format(top=top)}\ntee -q -o cells.json stat -json\n"
+        {"block.v": text, "frame.v": _frame(ports, top, family, is_clocked=is_clocked)},
+        f"read_verilog -sv block.v\n{synthesis.format(top=top)}\ntee -q -o cells.json stat -json\n"
         f"read_verilog frame.v\n{family.library}\nhierarchy -top frame\nflatten\nopt_clean\n"
         "delete */t:$scopeinfo\ncheck -assert\nwrite_json placeable.json\n",
         result="placeable.json",

@@ -81,12 +81,18 @@ class Written:
         All registers, for proofs of equivalence.
     unnamed : list of str
         Nets of expressions that are named by their reader, because the source has no name for them.
+    instances : dict of str to list of (str, str)
+        Instances in each module: name of the instance, then its module.
+    memory_bits : dict of str to int
+        Bits of each memory by its wrapper module.
     """
 
     modules: dict[str, str]
     ports: list[Port]
     registers: list[Register]
     unnamed: list[str]
+    instances: dict[str, list[tuple[str, str]]]
+    memory_bits: dict[str, int]
 
     def __str__(self) -> str:
         """Return all modules in one text."""
@@ -129,6 +135,8 @@ class _Writer:
         self._order: list[tuple[str, str]] = []
         self._registers: list[Register] = []
         self._unnamed: list[str] = []
+        self._instances: dict[str, list[tuple[str, str]]] = {}
+        self._memory_bits: dict[str, int] = {}
 
     def written(self, top: Module) -> Written:
         self._module(top)
@@ -137,7 +145,7 @@ class _Writer:
         ports = [
             Port(net.name, net.width, net.kind == "input", port_meaning(net, top, self._options)) for net in top.ports
         ]
-        return Written(modules, ports, self._registers, self._unnamed)
+        return Written(modules, ports, self._registers, self._unnamed, self._instances, self._memory_bits)
 
     def _module(self, module: Module) -> None:
         """Write a module's parts, then the module.
@@ -168,6 +176,10 @@ class _Writer:
             self._names[body] = name
             self._order.append((name, body))
             self._unnamed += module.unnamed
+            self._instances[name] = [(part.name, part.module.name) for part in module.parts]
+            if module.memory is not None:
+                data = module.memory._data
+                self._memory_bits[name] = data.depth * len(data[0])
         module.name = self._names[body]
 
     def _without_top(self, wanted: str) -> str:

@@ -157,7 +157,7 @@ SMALL = {
     "pause": (),
     "ecm_cp": (),
 }
-"""Small instances that are proven in each run; ``vlane.sim_top.systemverilog.evidence`` proves all blocks."""
+"""Small instances that are proven in each run; ``bench/export.py`` proves all blocks."""
 
 
 @pytest.mark.parametrize("block", SMALL)

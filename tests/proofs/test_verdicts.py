@@ -250,13 +250,13 @@ def test_the_verdict_on_a_netlist_is_stored(
         return tmp_path
 
     monkeypatch.setattr(netlist, "run_yosys", run)
-    monkeypatch.setattr(netlist, "to_verilog", lambda *_: "module rr; endmodule")
-    found = [prove_netlist(None, "rr", "generic", timeout_seconds=1) for _ in range(2)]
+    text = "module rr; endmodule"
+    found = [prove_netlist(text, "rr", "generic", timeout_seconds=1) for _ in range(2)]
 
     assert [each.verdict for each in found] == [verdict] * 2
     assert [each.cached for each in found] == [False, stored]
     assert found[0].detail == found[1].detail
-    assert not prove_netlist(None, "rr", "generic", timeout_seconds=1, ignore_cache=True).cached
+    assert not prove_netlist(text, "rr", "generic", timeout_seconds=1, ignore_cache=True).cached
     assert starts == [True] * (2 if stored else 3)
     assert solver.starts == 0
 

