@@ -229,8 +229,10 @@ class CreditIB(wiring.Component):
         Blocks received, modulo 4096.
     room : Out(ArrayLayout(12, data_vls))
         Free blocks of the own buffer.
-    fcp_timer, watchdog_timer : Out(range(fcp_period)), Out(range(watchdog_cycles))
-        Cycles since the last FCP period ended, and since the watchdog window began.
+    fcp_timer : Out(range(fcp_period))
+        Cycles since the last FCP period ended.
+    watchdog_timer : Out(range(watchdog_cycles))
+        Cycles since the watchdog window began.
     upset : Out(1)
         Only with ``parity``: in the previous cycle a register did not match its parity bit.
     """

@@ -130,7 +130,9 @@ class VLArb(wiring.Component):
             m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.from_list.eq(ListCode.VL15)]
             m.d.comb += self.blocks.eq(self.heads.blocks[self.requesters - 1])
         with m.Elif(decides & (use_high | use_low)):
-            entry = Mux(use_high, self._entry_of(ListCode.HIGH), self._entry_of(ListCode.LOW))
+            entry_high = self._entry_of(ListCode.HIGH)
+            entry_low = self._entry_of(ListCode.LOW)
+            entry = Mux(use_high, entry_high, entry_low)
             m.d.comb += [
                 self.grant.eq(1),
                 self.vl.eq(entry[:4]),

@@ -15,6 +15,7 @@ from amaranth.hdl._ir import Design, Fragment, Instance, PortDirection
 from amaranth.hdl._mem import MemoryInstance
 from amaranth.lib.wiring import FlippedSignature, In
 
+from vlane.sim_top.systemverilog.layouts import layout_note
 from vlane.sim_top.systemverilog.names import Names
 from vlane.sim_top.systemverilog.nodes import Net, Node, const, cut, ref
 from vlane.sim_top.systemverilog.statements import Folder, Set, Statement, values_of
@@ -106,6 +107,8 @@ class Module:
     """Registers: name in the Amaranth design, and where it is written."""
     path: tuple[str, ...] = ()
     memory: MemoryInstance | None = None
+    functions: list[Any] = field(default_factory=list)
+    """Functions of ``functions.share_functions``."""
     unused: list[Node] = field(default_factory=list)
     unnamed: list[str] = field(default_factory=list)
     """Nets of expressions that are named by their reader, because the source has no name for them."""
@@ -300,7 +303,9 @@ class Builder:
             if not module.path and id(signal) in own:
                 is_input = own[id(signal)][1]
             kind = "input" if is_input else "output"
-            net = Net(module.names.unique(name), len(signal), kind, meanings.get(name, ""))
+            layout = layout_note(signal)
+            meaning = " ".join(filter(None, (meanings.get(name, ""), f"Layout: {layout}." if layout else "")))
+            net = Net(module.names.unique(name, f"{name}_port"), len(signal), kind, meaning)
             module.ports.append(net)
             nodes[id(signal)] = ref(net)
             if name in {"clk", "rst"} and id(signal) in domains:
@@ -315,7 +320,11 @@ class Builder:
         local = [signal for signal in info.used_signals if len(signal) and id(signal) not in nodes]
         plain = {id(s): (own[id(s)][0] if id(s) in own else inner.get(id(s), s.name)) for s in local}
         for name, group in module.names.families(local, plain, registers):
-            net = Net(name, sum(map(len, group)), "register" if id(group[0]) in registers else "logic")
+            layout = layout_note(group[0])
+            if layout and len(group) > 1:
+                layout = f"{len(group)} x {layout}"
+            kind = "register" if id(group[0]) in registers else "logic"
+            net = Net(name, sum(map(len, group)), kind, layout)
             module.nets.append(net)
             low = 0
             for signal in group:

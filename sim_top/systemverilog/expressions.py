@@ -38,6 +38,8 @@ class Expressions:
 
     def __init__(self, loop: str = "i") -> None:
         self._loop = loop
+        self.functions: dict[tuple[int, int], str] = {}
+        """Names of the functions that select an element, by number of elements and width."""
         self.generates = False
         """Whether the loop variable is a genvar, which is signed."""
 
@@ -162,6 +164,10 @@ class Expressions:
             return f"{{{{{width - args[0].width}{{{high}}}}}, {self.flat(args[0])}}}", _ATOM
         if kind == "bits":
             return f"{width}'({self.flat(args[0])})", _ATOM
+        if kind == "call":
+            return f"{node.data.name}({self.flat(args[0])})", _ATOM
+        if kind == "select":
+            return f"{self.functions[args[0].width, width]}({self.flat(args[0])}, {self.flat(args[1])})", _ATOM
         return self._concatenation(node), _ATOM
 
     def _concatenation(self, node: Node) -> str:
@@ -179,7 +185,7 @@ class Expressions:
         """Return bits of a net."""
         net, low = node.data
         if node.width == net.width:
-            return net.name
+            return str(net.name)
         return f"{net.name}[{low}]" if node.width == 1 else f"{net.name}[{low + node.width - 1}:{low}]"
 
     def _indexed(self, node: Node) -> str:

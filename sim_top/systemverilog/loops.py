@@ -6,9 +6,22 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from vlane.sim_top.systemverilog.design import Assignment, Module
-from vlane.sim_top.systemverilog.nodes import UNSIGNED, Net, Node, cat, const, make, operator, ref, rewritten, zext
-from vlane.sim_top.systemverilog.sources import candidates
+from vlane.sim_top.systemverilog.design import Assignment, Module, Process
+from vlane.sim_top.systemverilog.nodes import (
+    UNSIGNED,
+    Net,
+    Node,
+    cat,
+    const,
+    make,
+    operator,
+    reduced,
+    ref,
+    rewritten,
+    select,
+    zext,
+)
+from vlane.sim_top.systemverilog.sources import candidates, subjects
 from vlane.sim_top.systemverilog.statements import Case, If, Repeat, Set, Statement
 from vlane.sim_top.systemverilog.tidy import body_roots, change_all, each_ref
 from vlane.sim_top.systemverilog.wires import name_wires
@@ -17,6 +30,8 @@ _FEWEST = 4
 """Least number of repetitions of a loop."""
 _FEWEST_OPERANDS = 6
 """Least number of operands of a chain with a loop for the operands."""
+_REDUCTIONS = {"or": "any", "and": "all", "xor": "parity"}
+"""Reduction of a vector with the result of a chain of its bits."""
 LOOP = make("loop", 32, (), (1, 0))
 """Loop variable as an index."""
 
@@ -152,8 +167,43 @@ def roll(module: Module) -> None:
     """Replace repetitions in a module by loops and indexed assignments, in place."""
     for process in module.processes:
         process.body = _rolled_body(process.body)
+    module.processes = _rolled_processes(module.processes)
     name_wires(module, _name_repetitions(module))
     _roll_assignments(module)
+
+
+def _rolled_processes(processes: list[Process]) -> list[Process]:
+    """Join neighbouring processes that differ only in positions and constants to one process with a loop."""
+    found: list[Process] = []
+    at = 0
+    while at < len(processes):
+        run = _equal_processes(processes[at:])
+        if run >= _FEWEST:
+            members = processes[at : at + run]
+            body = unified_bodies([each.body for each in members])
+            resets = [reset for each in members for reset in each.resets]
+            found.append(Process(resets, [Repeat(run, body or [])], members[0].place))
+            at += run
+        else:
+            found.append(processes[at])
+            at += 1
+    return found
+
+
+def _equal_processes(processes: list[Process]) -> int:
+    """Return the number of processes from the first on that a loop can replace."""
+    run = 1
+    while run < len(processes):
+        members = processes[: run + 1]
+        targets = [[each.target for each in process.resets] for process in members]
+        if any(len(each) != len(targets[0]) for each in targets) or not processes[0].body:
+            return run
+        if any(unified(each) is None for each in zip(*targets, strict=True)):
+            return run
+        if unified_bodies([each.body for each in members]) is None:
+            return run
+        run += 1
+    return run
 
 
 def unroll(module: Module, nets: set[Net]) -> None:
@@ -284,11 +334,11 @@ def _operators(node: Node) -> int:
 def _name_repetitions(module: Module) -> list[Net]:
     """Give a net to concatenations and chains of equal operands, so that a loop can assign the operands."""
     done: dict[Node, Node | None] = {}
-    extra: list[Assignment] = []
+    extra = _Extra(module)
 
     def change(node: Node) -> Node | None:
         if node not in done:
-            done[node] = _named_repetition(module, node, extra)
+            done[node] = _named_repetition(node, extra)
         return done[node]
 
     for each in module.assignments:
@@ -296,8 +346,62 @@ def _name_repetitions(module: Module) -> list[Net]:
         if each.set.target.kind == "ref" and each.set.value.kind == "cat":
             done[each.set.value] = None
     change_all(module, change)
-    module.assignments = [inner for each in (*module.assignments, *extra) for inner in _split(each)]
-    return [each.set.target.data[0] for each in extra]
+    module.assignments = [inner for each in (*module.assignments, *extra.assignments) for inner in _split(each)]
+    return [each.set.target.data[0] for each in extra.assignments]
+
+
+class _Extra:
+    """Nets for runs of operands, and their assignments."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self.assignments: list[Assignment] = []
+        self._known: dict[Node, Node] = {}
+
+    def net(self, parts: Sequence[Node], place: Any, wanted: tuple[str, ...]) -> Node:
+        """Return a net with the values of equal expressions, lowest first. Equal values share a net."""
+        value = make("cat", sum(part.width for part in parts), parts)
+        if value not in self._known:
+            net = Net("", value.width, wanted=wanted)
+            self._module.nets.append(net)
+            self.assignments.append(Assignment(Set(ref(net), value), place))
+            self._known[value] = ref(net)
+        return self._known[value]
+
+
+def _side_by_side(parts: Sequence[Node]) -> Node | None:
+    """Return one expression for expressions of equal form on adjacent bits, lowest first, or ``None``."""
+    first = parts[0]
+    if all(part is first for part in parts):
+        return make("cat", first.width * len(parts), parts)
+    if all(part.kind in {"ref", "const"} for part in parts):
+        found = cat(parts)
+        return found if found.kind in {"ref", "const"} else None
+    if first.kind not in {"and", "or", "xor", "not"}:
+        return None
+    if any((part.kind, len(part.args)) != (first.kind, len(first.args)) for part in parts):
+        return None
+    args = [_side_by_side([part.args[at] for part in parts]) for at in range(len(first.args))]
+    if any(arg is None for arg in args):
+        return None
+    return operator(first.kind, first.width * len(parts), *(arg for arg in args if arg is not None))
+
+
+def _selection(node: Node, parts: Sequence[Node], extra: _Extra) -> Node | None:
+    """Return operands of ``or`` that are adjacent elements, each behind a condition, as a selection, or ``None``."""
+    if any(part.kind != "cond" or part.args[2] is not const(0, part.width) for part in parts):
+        return None
+    elements = cat([part.args[1] for part in parts])
+    if elements.kind != "ref":
+        return None
+    tests = [part.args[0] for part in parts]
+    chosen = _side_by_side(tests)
+    if chosen is None:
+        names = list(subjects(node.place))
+        compared = [test.args[0].data[0].name for test in tests[:1] if test.kind == "eq" and test.args[0].kind == "ref"]
+        wanted = (*(f"{name}_is" for name in compared), *(f"{name}_chosen" for name in names), "chosen_one")
+        chosen = extra.net(tests, node.place, wanted)
+    return select(chosen, elements)
 
 
 def _split(assignment: Assignment) -> list[Assignment]:
@@ -338,7 +442,7 @@ def _runs(nodes: Sequence[Node], fewest: int) -> list[tuple[int, int, bool]]:
     return found
 
 
-def _named_repetition(module: Module, node: Node, extra: list[Assignment]) -> Node | None:
+def _named_repetition(node: Node, extra: _Extra) -> Node | None:
     """Return an expression in which runs of equal operands are nets.
 
     ``None`` without runs.
@@ -357,15 +461,20 @@ def _named_repetition(module: Module, node: Node, extra: list[Assignment]) -> No
             operands += parts
             continue
         width = parts[0].width
-        net = Net("", width * size, wanted=_run_names(node, parts[0]))
-        module.nets.append(net)
-        extra.append(Assignment(Set(ref(net), make("cat", net.width, parts)), node.place))
-        if is_chain and width == 1 and node.kind != "add":
-            operands.append(make({"or": "any", "and": "all", "xor": "parity"}[node.kind], 1, (ref(net),)))
+        if node.kind == "or" and width > 1 and (selected := _selection(node, parts, extra)) is not None:
+            operands.append(selected)
+            continue
+        is_reduced = width == 1 and node.kind in _REDUCTIONS
+        bits = _side_by_side(parts) if is_reduced else None
+        if bits is None:
+            bits = extra.net(parts, node.place, _run_names(node, parts[0]))
+        if is_reduced:
+            operands.append(reduced(_REDUCTIONS[node.kind], bits))
         elif is_chain:
-            operands += [ref(net, at * width, width) for at in range(size)]
+            net, low = bits.data
+            operands += [ref(net, low + at * width, width) for at in range(size)]
         else:
-            operands.append(ref(net))
+            operands.append(bits)
     if not is_chain:
         return cat(operands)
     return operands[0] if len(operands) == 1 else make(node.kind, node.width, operands, node.data)
@@ -373,7 +482,7 @@ def _named_repetition(module: Module, node: Node, extra: list[Assignment]) -> No
 
 def _run_names(node: Node, part: Node) -> tuple[str, ...]:
     """Return wanted names for the net of a run of operands."""
-    names = [*list(candidates(node.place, node.kind))[:2], *list(candidates(part.place, part.kind))[:2]]
+    names = [*list(subjects(node.place))[:2], *list(candidates(part.place, part.kind))[:2]]
     nets = [each.data[0].name for each in each_ref(iter([part]))][:1]
     end = "terms" if node.kind != "cat" else "bits"
     wanted = [f"{name}_{end}" for name in names[:1]] + [f"{net}_{name}_{end}" for net in nets for name in names[:1]]

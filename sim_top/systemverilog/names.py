@@ -83,5 +83,7 @@ def text_name(port: str) -> str:
 
 
 def plural(name: str) -> str:
-    """Return the plural of a name's last word."""
+    """Return the plural of a name's last word, or the name with ``all_`` if the last word is a plural."""
+    if name.endswith(("bits", "terms")):
+        return f"all_{name}"
     return f"{name}es" if name.endswith(("s", "x", "ch")) else f"{name[:-1]}ies" if name.endswith("ry") else f"{name}s"

@@ -53,14 +53,15 @@ class Node:
     Parameters
     ----------
     kind : str
-        Operator, or ``ref``, ``index``, ``const``, ``loop``, ``cat``, ``zext``, ``sext``, ``bits``, ``cond``.
+        Operator, or ``ref``, ``index``, ``const``, ``loop``, ``cat``, ``zext``, ``sext``, ``bits``, ``cond``;
+        ``select``: the chosen one of several elements; ``call``: a function of one operand.
     width : int
         Number of bits.
     args : tuple of Node
         Operands.
     data : hashable
         Net and lowest bit of ``ref``; net, stride and offset of ``index``; value of ``const``; scale and offset of
-        ``loop``; lowest bit of ``bits``; whether a comparison or shift is signed.
+        ``loop``; lowest bit of ``bits``; function of ``call``; whether a comparison or shift is signed.
     """
 
     __slots__ = ("__weakref__", "args", "data", "kind", "place", "width")
@@ -215,6 +216,11 @@ def cond(test: Node, then: Node, other: Node) -> Node:
     return make("cond", then.width, (test, then, other))
 
 
+def select(chosen: Node, elements: Node) -> Node:
+    """Return the element whose bit of ``chosen`` is set, or 0. At most one bit may be set."""
+    return make("select", elements.width // chosen.width, (chosen, elements), UNSIGNED)
+
+
 def reduced(kind: str, node: Node) -> Node:
     """Return the reduction ``any``, ``all`` or ``parity`` of an expression."""
     if node.width == 0:
@@ -357,6 +363,6 @@ def rebuilt(node: Node, args: list[Node]) -> Node:
         return (zext if kind == "zext" else sext)(args[0], width)
     if kind in {"any", "all", "parity"}:
         return reduced(kind, args[0])
-    if kind == "index":
-        return make("index", width, args, node.data)
+    if kind in {"index", "call"}:
+        return make(kind, width, args, node.data)
     return operator(kind, width, *args, signed=bool(node.data))

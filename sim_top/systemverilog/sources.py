@@ -16,6 +16,8 @@ from amaranth import tracer
 _MOST_FRAMES = 6
 _STATEMENTS = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr | ast.keyword
 _HDL = re.compile(r"(?!.*/amaranth/).*/(hdl/.*)")
+_HELPERS = re.compile(r".*/hdl/common/select\.py$")
+"""Functions whose names say nothing about their results' use."""
 _PLAIN = {"m", "_", "i", "self", "found", "result", "value", "values", "item", "elaborate", "eq", "comb", "sync"}
 _HINTS = {
     "add": "sum",
@@ -46,7 +48,7 @@ class Place(tuple[str, int]):  # noqa: SLOT001 - a tuple cannot have slots with 
 
 
 class Function(NamedTuple):
-    """Method around a place.
+    """Method or function around a place.
 
     Parameters
     ----------
@@ -54,10 +56,13 @@ class Function(NamedTuple):
         Name without leading underscores.
     doc : str
         First paragraph of the docstring.
+    argument : str
+        Name of the first parameter of a function.
     """
 
     name: str
     doc: str
+    argument: str = ""
 
 
 @contextmanager
@@ -95,11 +100,7 @@ def shown_place(place: Any) -> str:
 def candidates(place: Any, kind: str) -> Iterator[str]:
     """Yield names of an expression, the best one first: variable, then function, then target of the assignment."""
     targets, functions = [], []
-    for file, line in getattr(place, "frames", ()):
-        found = _at(file, line)
-        if found is None:
-            continue
-        variable, target, function = found
+    for variable, target, function in _origins(place):
         if variable and variable not in _PLAIN:
             yield variable
         if target:
@@ -108,6 +109,27 @@ def candidates(place: Any, kind: str) -> Iterator[str]:
             functions.append(function.strip("_"))
     yield from functions
     yield from (f"{name}_{hint(kind)}" for name in (*targets, *functions))
+
+
+def subjects(place: Any) -> Iterator[str]:
+    """Yield names of the purpose of an expression: variable or target of its statement, then functions."""
+    functions = []
+    for variable, target, function in _origins(place):
+        if variable and variable not in _PLAIN:
+            yield variable
+        if target:
+            yield target
+        if function and function.strip("_") not in _PLAIN:
+            functions.append(function.strip("_"))
+    yield from functions
+
+
+def _origins(place: Any) -> Iterator[tuple[str | None, str | None, str | None]]:
+    """Yield variable, target and function of each call that led to a place, helpers excluded."""
+    for file, line in getattr(place, "frames", ()):
+        found = None if _HELPERS.match(file) else _at(file, line)
+        if found is not None:
+            yield found
 
 
 def hint(kind: str) -> str:
@@ -126,6 +148,17 @@ def method_of(place: Any, files: Collection[Path]) -> Function | None:
                 best = first, name, doc
         if best is not None:
             return Function(best[1].strip("_"), best[2])
+    return None
+
+
+def function_of(place: Any) -> Function | None:
+    """Return the documented function outside a class that created a value, or ``None``."""
+    for file, line in getattr(place, "frames", ())[:1]:
+        for node in _tree(file).body:
+            if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or node.lineno):
+                doc = (ast.get_docstring(node) or "").split("\n\n")[0]
+                arguments = [each.arg for each in node.args.args]
+                return Function(node.name.strip("_"), " ".join(doc.split()), *arguments[:1])
     return None
 
 

@@ -16,6 +16,7 @@ from vlane.sim_top.systemverilog.memories import memory_body
 from vlane.sim_top.systemverilog.nodes import Net
 from vlane.sim_top.systemverilog.sources import method_of, shown_place
 from vlane.sim_top.systemverilog.statements import Case, If, Set, Statement
+from vlane.sim_top.systemverilog.tidy import each_node, roots
 
 _COMMENT = 105
 RESETS = ("sync", "async")
@@ -86,7 +87,12 @@ class _Text:
     def _header(self) -> list[str]:
         component = self._m.component
         if self._m.memory is not None:
-            return ["// Memory with a behavioural model, to be replaced by a macro with these ports if there is one."]
+            data = self._m.memory._data
+            return [
+                f"// Memory of {data.depth} words of {len(data[0])} bits.",
+                "//",
+                "// The behavioural model may be replaced by a macro with these ports.",
+            ]
         if component is None:
             return [f"// {self._m.wanted.replace('_', ' ')}"]
         doc = re.split(r"\n\w[\w ]*\n-+\n", inspect.getdoc(type(component)) or "")[0].strip()
@@ -116,7 +122,7 @@ class _Text:
 
     def _contents(self) -> list[str]:
         m = self._m
-        lines = ["", *_declarations(m.nets, m.split), ""]
+        lines = ["", *_declarations(m.nets, m.split), "", *self._functions()]
         if self._options.initial and any(process.resets for process in m.processes):
             lines += ["  initial begin"]
             lines += [f"    {self._set(each, '=')};" for process in m.processes for each in process.resets]
@@ -136,6 +142,39 @@ class _Text:
             sink = m.names.unique("unused_bits", "unneeded_bits")
             lines += ["", "  // Bits that this instance does not need.", f"  logic {sink};"]
             lines += [f"  {line}" for line in _wrapped(f"assign {sink} = &{{1'b0,", texts, "};")]
+        return lines
+
+    def _functions(self) -> list[str]:
+        """Return the functions of large expressions, and one for each size of selection."""
+        found = {(n.args[0].width, n.width) for n in each_node(roots(self._m)) if n.kind == "select"}
+        names = self._m.names
+        chosen, elements = names.unique("one_hot", "one_hot_input"), names.unique("elements", "all_elements")
+        lines: list[str] = []
+        for each in self._m.functions:
+            lines += [f"  // {line}" for line in textwrap.wrap(each.doc.replace("``", ""), _COMMENT)]
+            head = f"  function automatic {_kind(each.body.width)} {each.name}"
+            lines.append(f"{head}(input {_kind(each.argument.width)} {each.argument.name});")
+            value = self._words.lines(each.body, WIDTH - 9, "        ")
+            lines += [f"    {each.name} =", *(f"        {line}" for line in value)]
+            lines[-1] += ";"
+            lines += ["  endfunction", ""]
+        at = names.unique("n", "position") if found else ""
+        for count, width in sorted(found):
+            # Verilator reports functions of one name in a module and in a part that it inlines there.
+            wanted = "_".join(filter(None, (self._m.wanted.rpartition("_")[2], f"and_or_{count}x{width}")))
+            name = self._words.functions[count, width] = names.unique(wanted)
+            lines += [
+                f"  // Return the element of {width} bits whose bit of {chosen} is set, or 0.",
+                f"  function automatic {_kind(width)} {name}(",
+                f"    input {_kind(count)} {chosen}, input {_kind(count * width)} {elements}",
+                "  );",
+                f"    {name} = {constant(0, width)};",
+                f"    for (int unsigned {at} = 0; {at} < {count}; {at}++) begin",
+                f"      if ({chosen}[{at}]) {name} = {name} | {elements}[{width} * {at} +: {width}];",
+                "    end",
+                "  endfunction",
+                "",
+            ]
         return lines
 
     def _sections(self) -> list[tuple[str, list[list[str]]]]:
@@ -269,7 +308,6 @@ def _declarations(nets: list[Net], split: set[Net]) -> Iterator[str]:
 
     Neighbours of equal width share a line.
 
-
     Vectors in ``split`` depend on their own bits. Verilator is told to follow their bits separately, otherwise it
     reports circular logic.
     """
@@ -277,12 +315,14 @@ def _declarations(nets: list[Net], split: set[Net]) -> Iterator[str]:
     while at < len(nets):
         width = nets[at].width
         line = f"  {_kind(width)} {nets[at].name}"
+        net = nets[at]
         at += 1
-        if nets[at - 1] in split:
-            yield f"{line} /* verilator split_var */;"
+        if net in split or net.meaning:
+            mark = " /* verilator split_var */" if net in split else ""
+            yield f"{line}{mark};{f' // {net.meaning}' if net.meaning else ''}"
             continue
         while at < len(nets) and nets[at].width == width and len(line) + len(nets[at].name) + 3 <= WIDTH:
-            if nets[at] in split:
+            if nets[at] in split or nets[at].meaning:
                 break
             line += f", {nets[at].name}"
             at += 1

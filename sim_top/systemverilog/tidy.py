@@ -126,8 +126,8 @@ def roots(module: Module) -> Iterator[Node]:
         yield from (node for port, node in part.connections if port.kind == "input")
 
 
-def each_ref(nodes: Iterator[Node]) -> Iterator[Node]:
-    """Yield every ``ref`` and ``index`` node below expressions, once for each distinct one."""
+def each_node(nodes: Iterator[Node]) -> Iterator[Node]:
+    """Yield every node of expressions, once for each distinct one."""
     seen: set[Node] = set()
     waiting = list(nodes)
     while waiting:
@@ -135,8 +135,12 @@ def each_ref(nodes: Iterator[Node]) -> Iterator[Node]:
         if node not in seen:
             seen.add(node)
             waiting.extend(node.args)
-            if node.kind in {"ref", "index"}:
-                yield node
+            yield node
+
+
+def each_ref(nodes: Iterator[Node]) -> Iterator[Node]:
+    """Yield every ``ref`` and ``index`` node below expressions, once for each distinct one."""
+    return (node for node in each_node(nodes) if node.kind in {"ref", "index"})
 
 
 def _driving(module: Module) -> Counter[Net]:

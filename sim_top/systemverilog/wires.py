@@ -28,7 +28,8 @@ def name_wires(module: Module, wires: Iterable[Net]) -> None:
         if len(members) == 1:
             first.name = module.names.unique(*first.wanted)
         else:
-            wanted = (name, plural(name), f"all_{name}", *first.wanted[1:])
+            others = [each for each in first.wanted[1:] if each != name]
+            wanted = (name, *others[:1], plural(name), f"all_{name}", *others[1:])
             wire = Net(module.names.unique(*wanted), width * len(members))
             moved |= {net: (wire, number * width) for number, net in enumerate(members)}
         if len(first.wanted) == 1:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from vlane.sim_top.systemverilog.cycles import circular
 from vlane.sim_top.systemverilog.design import Builder, Module
+from vlane.sim_top.systemverilog.functions import share_functions
 from vlane.sim_top.systemverilog.loops import roll, unroll
 from vlane.sim_top.systemverilog.nodes import Net
 from vlane.sim_top.systemverilog.processes import join_processes
@@ -157,6 +159,7 @@ class _Writer:
                 _check_reset(module, port)
                 port.name = module.reset = self._options.reset_port
         if module.memory is None:
+            share_functions(module)
             name_wires(module, tidy(module))
             module.unused = list(unread_bits(module))
             roll(module)
@@ -167,11 +170,7 @@ class _Writer:
         join_processes(module)
         body = body_of(module, self._options)
         if body not in self._names:
-            base = f"{self._prefix}{self._without_top(module.wanted)}" if module.wanted else self._top
-            name, number = base, 1
-            while module.wanted and name in self._used:
-                number += 1
-                name = f"{base}_{number}"
+            name = self._free_name(module) if module.wanted else self._top
             self._used.add(name)
             self._names[body] = name
             self._order.append((name, body))
@@ -182,11 +181,33 @@ class _Writer:
                 self._memory_bits[name] = data.depth * len(data[0])
         module.name = self._names[body]
 
+    def _free_name(self, module: Module) -> str:
+        """Return a name for a part: by its class, then also by its size or by the instance that contains it."""
+        short = self._without_top(module.wanted)
+        wanted = [short]
+        if module.memory is not None:
+            memory = module.memory
+            size = f"{short}_{memory._data.depth}x{len(memory._data[0])}"
+            wanted = [size, f"{size}_{len(memory._read_ports)}r{len(memory._write_ports)}w"]
+        elif len(module.path) > 1:
+            wanted.append(f"{re.sub(r'(_[0-9]+)+$', '', module.path[-2])}_{short}")
+        for name in wanted:
+            if f"{self._prefix}{name}" not in self._used:
+                return f"{self._prefix}{name}"
+        number = 2
+        while (name := f"{self._prefix}{wanted[-1]}_{number}") in self._used:
+            number += 1
+        return name
+
     def _without_top(self, wanted: str) -> str:
-        """Return a part's name without the name of the top at its start: ``banks`` for ``vl_arb_banks`` in vlarb."""
-        words = wanted.split("_")
-        for number in range(1, len(words)):
-            if "".join(words[:number]) == self._top.replace("_", ""):
+        """Return a part's name without words of the top at its start.
+
+        In vlarb, ``vl_arb_banks`` becomes ``banks``; in ib_switch, ``switch_input`` becomes ``input``.
+        """
+        words, top = wanted.split("_"), self._top.replace("_", "")
+        for number in range(len(words) - 1, 0, -1):
+            start = "".join(words[:number])
+            if start == top or ("_" in self._top and top.endswith(start)):
                 return "_".join(words[number:])
         return wanted
 
