@@ -52,7 +52,7 @@ class Equivalence:
     unproven: tuple[str, ...]
 
 
-def proven(make: Callable[[], Any], written: Written, name: str) -> Equivalence:
+def proven(make: Callable[[], Any], written: Written, name: str, *, seconds: int | None = None) -> Equivalence:
     """Compare a text with the design that it was written from.
 
     Parameters
@@ -63,6 +63,13 @@ def proven(make: Callable[[], Any], written: Written, name: str) -> Equivalence:
         Text and map of registers, written with default options.
     name : str
         Name of the top module.
+    seconds : int, optional
+        Limit of processor time.
+
+    Raises
+    ------
+    OutOfTimeError
+        If the proof needs more time.
     """
     component = make()
     ports = {}
@@ -79,7 +86,7 @@ def proven(make: Callable[[], Any], written: Written, name: str) -> Equivalence:
         "gold.il": _paired(gold, [each[0] for each in pairs]),
         "gate.il": _paired(gate, [each[1] for each in pairs]),
     }
-    folder = run_yosys("equivalence", files, _SCRIPT.format(top=name), result="status.txt")
+    folder = run_yosys("equivalence", files, _SCRIPT.format(top=name), result="status.txt", seconds=seconds)
     status = (folder / "status.txt").read_text()
     found = re.search(r"Found (\d+) \$equiv cells", status)
     if found is None:
