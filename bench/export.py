@@ -34,7 +34,7 @@ DUT_CYCLES = 20_000
 """Cycles of golden in the lockstep."""
 LIMIT_S = 900
 """Longest time of a step."""
-PROOF_S = 600
+PROOF_S = 60
 """Processor time after which a proof is repeated with the small instance whose mutants are judged."""
 
 

@@ -15,6 +15,7 @@ from vlane.hdl.registers.register_port import RegisteredBlock
 from vlane.parameters import Parameters
 from vlane.registers.description import register_map
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.export.axi_stream import axi_stream_files, check_streams
 from vlane.sim_top.export.core_file import core_file
 from vlane.sim_top.export.file_heads import FileHead, command_line
 from vlane.sim_top.export.file_set import write_together
@@ -61,6 +62,7 @@ def export_block(
     bench_cycles: int = 0,
     seed: int = 1,
     registered: bool = False,
+    streams: bool = False,
     options: Options | None = None,
     split: bool = False,
     force: bool = False,
@@ -83,6 +85,8 @@ def export_block(
         Seed of the testbench's stimulus.
     registered : bool
         Whether the block sits behind AXI4-Lite registers, whose map is also written.
+    streams : bool
+        Whether to write wrappers with AXI4-Stream on the links.
     options : Options, optional
         Reset, initial values, prefix and comments of the text.
     split : bool
@@ -103,6 +107,9 @@ def export_block(
         check_module_name("--prefix", options.prefix)
     title = block.title + (", behind AXI4-Lite registers" if registered else "")
     given = _given(name, bench_cycles, seed, options, registered=registered, split=split)
+    if streams:
+        check_streams(block.name, parameters)
+        given["--stream"] = "axi"
     head = FileHead(title, parameters, command_line(block, parameters, given))
     registers = register_map(block.name, parameters) if registered else None
     map_name, name = name or block.name, name or block.name + ("_axi_lite" if registered else "")
@@ -134,6 +141,8 @@ def export_block(
         files[f"{name}_map.toml"] = port_map(block.name, parameters, ports, options)
     else:
         files |= register_files(registers, parameters, map_name)
+    if streams:
+        files |= axi_stream_files(name, text.ports, parameters, options)
     if bench_cycles:
         recording = (
             record(block.name, parameters, ports, block.qualify, cycles=bench_cycles, seed=seed)

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import ROOT, assert_refused, call
 from vlane.sim_top.export.file_heads import COPYRIGHT
 from vlane.sim_top.systemverilog.keywords import SYSTEMVERILOG
+from vlane.tb.machinery.cocotb_benches.cocotb_bench import run_verilog
 from vlane.tb.machinery.native import verilator
 
 SMALL = ("--param", "data_vls=3")
@@ -296,3 +297,40 @@ def test_options_change_reset_names_and_files(tmp_path: Path) -> None:
 def test_an_unknown_option_value_is_refused(given: tuple[str, str], said: str, tmp_path: Path) -> None:
     assert_refused(call("export", "rr", "--out", tmp_path / "none", *given), said)
     assert not (tmp_path / "none").exists()
+
+
+LINKS = ("ports=2", "data_vls=2", "blocks=8", "minimum=2", "maximum=4", "largest=2", "lids=8")
+"""A small switch."""
+
+
+def test_streams_carry_packets_through_a_switch(tmp_path: Path) -> None:
+    """Given frames of a third-party AXI4-Stream source, the sinks receive them unchanged although they pause."""
+    words = [word for size in LINKS for word in ("--param", size)]
+    assert call("export", "ib_switch", *words, "--stream", "axi", "--out", str(tmp_path)).status == 0
+    text = "".join((tmp_path / f"ib_switch{end}.sv").read_text() for end in ("", "_axis"))
+
+    outcome = run_verilog(
+        text,
+        top="ib_switch_axis",
+        bench="vlane.tb.switches.bench_axi_stream",
+        settings={"seed": 1, "packets": 60, "pausing": 0.4},
+    )
+
+    assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages
+
+
+@pytest.mark.parametrize("reset", [(), ("--reset", "async", "--reset-polarity", "low")])
+def test_stream_wrappers_are_lint_clean(tmp_path: Path, reset: tuple[str, ...]) -> None:
+    """Verilator has no warning on the wrapper and on the wrapper with interfaces."""
+    words = [word for size in (*LINKS, "data_bits=512") for word in ("--param", size)]
+    called = call("export", "ib_switch", *words, *reset, "--name", "sw", "--stream", "axi", "--out", str(tmp_path))
+    assert called.status == 0, called.err
+
+    assert lint(tmp_path, "sw_axis_if", "sw.sv", "sw_axis.sv", "sw_axis_if.sv") == ""
+
+
+def test_streams_of_other_links_are_refused(tmp_path: Path) -> None:
+    assert_refused(call("export", "rr", "--stream", "axi", "--out", str(tmp_path)), "--stream", "only ib_switch")
+    assert_refused(call("export", "ib_switch", "--stream", "tcp", "--out", str(tmp_path)), "--stream", "axi", "tcp")
+    words = ("--param", "speed=2", "--stream", "axi", "--out", str(tmp_path))
+    assert_refused(call("export", "ib_switch", *words), "--stream", "speed=1")

@@ -38,6 +38,9 @@ def export(
         str,
         typer.Option(metavar="BUS", help="Bus for programming the block's tables: axi_lite. [default: program ports]"),
     ] = "",
+    stream: Annotated[
+        str, typer.Option(metavar="STREAM", help="Also write wrappers with streams on the links of ib_switch: axi.")
+    ] = "",
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of module, files and core. [default: BLOCK]")
     ] = None,
@@ -69,7 +72,7 @@ def export(
     the block sits behind registers, whose map is written as Markdown, a C header and a Python module.
     """
     if block == _ORACLE:
-        unused = {"--testbench": testbench, "--bus": bus, "--initial": initial, "--prefix": prefix}
+        unused = {"--testbench": testbench, "--bus": bus, "--stream": stream, "--initial": initial, "--prefix": prefix}
         unused |= {"--sources": sources, "--split": split, "--reset": reset != "sync"}
         unused |= {"--reset-polarity": reset_polarity != "high"}
         for option, is_given in unused.items():
@@ -83,6 +86,8 @@ def export(
     parameters = found.parameters(param or [])
     if bus:
         _check_bus(bus, found, parameters)
+    if stream and stream != "axi":
+        raise unknown_word("--stream", ("axi",), stream)
     for option, given, words in (("--reset", reset, RESETS), ("--reset-polarity", reset_polarity, POLARITIES)):
         if given not in words:
             raise unknown_word(option, words, given)
@@ -94,6 +99,7 @@ def export(
         bench_cycles=testbench,
         seed=seed,
         registered=bool(bus),
+        streams=bool(stream),
         options=Options(reset, reset_polarity, initial, prefix, sources),
         split=split,
         force=force,
