@@ -170,7 +170,7 @@ class _Text:
                 "  );",
                 f"    {name} = {constant(0, width)};",
                 f"    for (int unsigned {at} = 0; {at} < {count}; {at}++) begin",
-                f"      if ({chosen}[{at}]) {name} = {name} | {elements}[{width} * {at} +: {width}];",
+                f"      {name} = {name} | ({{{width}{{{chosen}[{at}]}}}} & {elements}[{width} * {at} +: {width}]);",
                 "    end",
                 "  endfunction",
                 "",
