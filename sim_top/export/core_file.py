@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 
@@ -22,7 +23,7 @@ def core_file(name: str, title: str, modules: Iterable[str], *, version: str, be
     """
     lines = [
         f"name: vlane:qos:{name}:{version}",
-        f"description: {title}",
+        f"description: {json.dumps(title)}",
         "filesets:",
         "  rtl:",
         f"    files: [{', '.join(modules)}]",

@@ -9,8 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.conftest import ROOT, assert_refused, call
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.export.core_file import core_file
 from vlane.sim_top.export.file_heads import COPYRIGHT
 from vlane.sim_top.systemverilog.keywords import SYSTEMVERILOG
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import run_verilog
@@ -334,3 +337,13 @@ def test_streams_of_other_links_are_refused(tmp_path: Path) -> None:
     assert_refused(call("export", "ib_switch", "--stream", "tcp", "--out", str(tmp_path)), "--stream", "axi", "tcp")
     words = ("--param", "speed=2", "--stream", "axi", "--out", str(tmp_path))
     assert_refused(call("export", "ib_switch", *words), "--stream", "speed=1")
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_the_core_of_every_block_is_yaml(block: str) -> None:
+    """Given any title, also one with a colon, the core file has it as its description."""
+    title = BLOCKS[block].title
+
+    found = yaml.safe_load(core_file(block, title, [f"{block}.sv"], version="1", bench=True))
+
+    assert found["description"] == title
