@@ -60,6 +60,9 @@ low = [[0, 4], [1, 8], [2, 16]]
 limit_of_high_priority = 10
 """
 
+AS_BINARY = ("--binary", "--timing", "-O0")
+"""Verilator's flags for short simulations. The C++ flags are those of the tutorial, to share the runtime library."""
+
 settings.register_profile("vlane", deadline=None, derandomize=True, database=None)
 settings.load_profile("vlane")
 

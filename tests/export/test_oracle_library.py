@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 import vlane
-from tests.conftest import ROOT, assert_refused, call
+from tests.conftest import AS_BINARY, ROOT, assert_refused, call
 from tests.export.test_oracle import SMALL, recorded
 from vlane.golden.oracle.by_name import ORACLES
 from vlane.golden.oracle.ports import word_count
@@ -282,7 +282,7 @@ def test_library_agrees_with_the_verilog_in_a_simulator(block: str, tmp_path: Pa
     files = [f"{name}.sv", f"{block}.sv", "bench.sv", str(tmp_path / f"lib{name}.a")]
 
     subprocess.run(
-        [str(verilator.executable()), "--binary", "--timing", "-Wno-fatal", "-Wno-WIDTH", "--top", "bench", *files],
+        [str(verilator.executable()), *AS_BINARY, "-Wno-fatal", "-Wno-WIDTH", "--top", "bench", *files],
         cwd=tmp_path,
         env=verilator.environment(),
         check=True,

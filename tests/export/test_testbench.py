@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, assert_refused, call, long_rows
+from tests.conftest import AS_BINARY, ROOT, assert_refused, call, long_rows
 from vlane.registers.description import register_map
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.first_difference import first_difference
@@ -20,9 +20,6 @@ from vlane.tb.machinery.native import verilator
 from vlane.tb.machinery.native.model import component_ports
 from vlane.tb.machinery.recordings.bus_recording import record_register_block
 from vlane.tb.machinery.recordings.recording import Recording, record
-
-NO_PYTHON = {"-CFLAGS": "-std=gnu++20", "-MAKEFLAGS": "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"}
-
 
 MEASURED_AND_FASTER = [
     "ports=2",
@@ -63,12 +60,9 @@ def compiled(folder: Path, *options: str) -> Path:
     subprocess.run(
         [
             str(verilator.executable()),
-            "--binary",
-            "--timing",
+            *AS_BINARY,
             "-Wall",
-            "-O0",
             *options,
-            *(word for option in NO_PYTHON.items() for word in option),
             "--top",
             "dut_tb",
             "dut.sv",

@@ -291,14 +291,14 @@ def small_digest() -> int:
     """Return the digest of short runs with several sizes, levels, contention and datelines."""
     topology = torus((3, 3))
     classes = [TrafficClass(sl, 0.25, 1, 64 + 236 * sl, burst=1 + sl) for sl in range(2)]
-    net = made(topology, dimension_order(topology, 2), lanes=4, classes=classes, cycles=400, largest=5, blocks=30)
-    assert run_to(net, 400)[0] == DONE
+    net = made(topology, dimension_order(topology, 2), lanes=4, classes=classes, cycles=200, largest=5, blocks=30)
+    assert run_to(net, 200)[0] == DONE
     apart = made(
         topology,
         dimension_order(topology, 2),
         lanes=4,
         classes=classes,
-        cycles=400,
+        cycles=200,
         largest=5,
         blocks=32,
         minimum=8,
@@ -306,7 +306,7 @@ def small_digest() -> int:
         credit="fcp",
         fcp_period=50,
     )
-    assert run_to(apart, 400)[0] == DONE
+    assert run_to(apart, 200)[0] == DONE
     return int(net.meters.digest[0] ^ apart.meters.digest[0] << 1)
 
 

@@ -49,7 +49,7 @@ MODEL_FLAGS = (
     *verilator.SPLIT,
 )
 """Flags of Verilator for every model."""
-_COMPILER_FLAGS = ("-fPIC", "-std=c++17", "-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
+COMPILER_FLAGS = ("-fPIC", "-std=c++17", "-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
 """Flags of the C++ compiler: the same for every library, because the runtime library is compiled for each set."""
 _LIBRARY = "model.so"
 _YOSYS = (0, 40)
@@ -292,7 +292,7 @@ def compile_library(
     """
     models = cache_dir("models")
     verilator.check_plain(models, "VLANE_CACHE")
-    made_of = (text, wrapper, top, *flags, *_COMPILER_FLAGS, str(traced), str(level), verilator.toolchain())
+    made_of = (text, wrapper, top, *flags, *COMPILER_FLAGS, str(traced), str(level), verilator.toolchain())
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:20]
 
     def build(work: Path) -> None:
@@ -307,12 +307,12 @@ def compile_library(
         try:
             if verilator.is_large(text):
                 command += ["--exe", "--build", "-j", "2", "-o", f"../{_LIBRARY}", "-LDFLAGS", "-shared"]
-                command += ["-CFLAGS", " ".join(_COMPILER_FLAGS)]
+                command += ["-CFLAGS", " ".join(COMPILER_FLAGS)]
                 run_program([*command, f"{name}.v", "wrapper.cpp"], work, environment)
             else:
                 run_program([*command, f"{name}.v"], work, environment)
                 compile_unit(
-                    work / "obj", "../wrapper.cpp", f"../{_LIBRARY}", (*_COMPILER_FLAGS, f"-O{level}"), environment
+                    work / "obj", "../wrapper.cpp", f"../{_LIBRARY}", (*COMPILER_FLAGS, f"-O{level}"), environment
                 )
         except ProgramError as error:
             raise RuntimeError(f"compiling {name} failed:\n{error}") from None
