@@ -37,7 +37,7 @@ def _write_specific_outputs(
     output_words: NDArray[np.uint64],
     output_fields: NDArray[np.int64],
 ) -> None:
-    """Show the state of the swap, what is never served, what IB would read, what is accumulated, and the deficits."""
+    """Write pending swap, unreachable requesters, read-back entry, accumulated weight and deficits to the outputs."""
     if table_outputs[STALE] != 0:
         table_outputs[UNREACHABLE] = golden.unreachable(state)
     write(output_words, output_fields, _PENDING, state.regs[golden.SWAP_PENDING])
@@ -59,7 +59,7 @@ def _write_line_rate_outputs(
     output_words: NDArray[np.uint64],
     output_fields: NDArray[np.int64],
 ) -> None:
-    """Show the state of the swap, and what is never served."""
+    """Write the pending swap and the unreachable lanes of the line-rate form to the outputs."""
     if table_outputs[STALE] != 0:
         table_outputs[UNREACHABLE] = line_rate.unreachable(state)
     write(output_words, output_fields, _PENDING, state.regs[line_rate.SWAP_PENDING])
@@ -73,7 +73,7 @@ SHOW: dict[type, Callable[..., None]] = {
 
 
 def own_ports(parameters: Mapping[str, Any]) -> SpecificPorts:
-    """Return the program port, and what an instance of its form shows."""
+    """Return the program port and the state outputs of an instance."""
     packed, requesters = parameters["form"] == "ib", parameters["requesters"] or parameters["data_vls"]
     program = schedule_program(ENTRY_BITS, "Weight in 64-byte blocks.", 4 if packed else 5)
     pending = Port("swap_pending", 1, 1, "A swap was requested in an earlier cycle and waits for a ready cycle.")
