@@ -65,9 +65,9 @@ DRAW: dict[type, Callable[..., Any]] = {}
 
 
 @by_type(DRAW)
-def draw_inputs(
+def draw_inputs(  # type: ignore[empty-body]
     machine: Any, probabilities: NDArray[np.int64], last: NDArray[np.int64], rng: NDArray[np.uint64]
-) -> int:  # type: ignore[empty-body]
+) -> int:
     """Draw the look-ups and the write of a cycle into ``machine.input_values``, and return whether it resets.
 
     Parameters
