@@ -75,7 +75,7 @@ def _channel(switches: OPASwitches, header: Any) -> int:
 
 @by_type({OPASwitches: _channel}, default=True)
 def channel_of(switches: Any, header: Any) -> int:
-    """Return the channel in a header; 0 for switches without channels."""
+    """Return the channel in a header, or 0 for switches without channels."""
     return 0
 
 

@@ -14,7 +14,7 @@ WORD_BITS = 64
 
 @inner
 def get(port_words: NDArray[np.uint64], first_bit: int, bits: int) -> Any:
-    """Return up to 64 bits of port words as an unsigned number, starting at ``first_bit``; 0 for no bits."""
+    """Return up to 64 bits of port words, from ``first_bit`` on, as an unsigned number, or 0 for no bits."""
     if bits == 0:
         return np.uint64(0)
     word, shift = first_bit >> 6, first_bit & (WORD_BITS - 1)

@@ -66,7 +66,7 @@ def possible_sls(sources: Sources) -> list[int]:
 
 
 def senders_of(sources: Sources, sl: int, end_cycle: int, *, replies: bool = False) -> Senders:
-    """Return all senders on an SL before cycle ``end_cycle``; ``PATH_SL`` selects traffic on path SLs.
+    """Return all senders on an SL before cycle ``end_cycle``. ``PATH_SL`` selects traffic on path SLs.
 
     Parameters
     ----------

@@ -192,8 +192,8 @@ COMMON = {
     "partition": "barrier mail_counts owner packets credits published",  # written alternately
     "meters": "flow_level",
     "meters.messages": "window",
-    "sources": "active bits burst_cycles_left due fraction gap_bounds held hot last_class left lids pace pairs patience "
-    "period place sends setting target window windows",
+    "sources": "active bits burst_cycles_left due fraction gap_bounds held hot last_class left lids pace pairs "
+    "patience period place sends setting target window windows",
     "switches": "output sc2sc sc2vl",
     "switches.inputs": "drops first lft port",
     "switches.inputs.queues": "filled queue",

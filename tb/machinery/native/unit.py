@@ -21,7 +21,7 @@ _USUAL = "-O1"
 
 
 class ProgramError(RuntimeError):
-    """A program ended with an error; the text is the end of its output."""
+    """A program ended with an error. The text is the end of its output."""
 
 
 def run_program(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
