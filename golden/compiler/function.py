@@ -236,7 +236,7 @@ class _Function(Assignments):
         declared = (id(node), name) in self.scopes.at
         own = declared and self.scopes.stores[name] == 1
         if isinstance(node.iter, ast.Call) and self.constant(node.iter.func) is range:
-            yield from self._counting(node, node.iter, name, own=own, declared=declared)
+            yield from self._counting(node, node.iter, name, is_own_counter=own, declared=declared)
             return
         items = self.value(node.iter)
         self.acts |= items.acts
@@ -270,7 +270,9 @@ class _Function(Assignments):
             return items.type.item
         raise self.source.error(node, f"a loop cannot go through {items.type}")
 
-    def _counting(self, node: ast.For, bounds: ast.Call, name: str, *, own: bool, declared: bool) -> Iterator[str]:
+    def _counting(
+        self, node: ast.For, bounds: ast.Call, name: str, *, is_own_counter: bool, declared: bool
+    ) -> Iterator[str]:
         """Yield a loop over a range whose bounds are evaluated once."""
         arguments = [self._signed(each) for each in bounds.args]
         if any(each.acts for each in arguments) and len(arguments) > 1:
@@ -282,7 +284,7 @@ class _Function(Assignments):
             raise self.source.error(node, "the step of a range must be a constant other than 0")
         self.acts |= any(each.acts for each in arguments)
         self.note(node, name, INT)
-        counter = identifier(name) if own else self.temporary()
+        counter = identifier(name) if is_own_counter else self.temporary()
         if last.number is None:
             end = f"{counter}_end" if counter != "_" else self.temporary()
             begin = f"int64_t {counter} = {first.wide.text}, {end} = {last.wide.text}"
@@ -295,7 +297,7 @@ class _Function(Assignments):
         else:
             more = f"{counter} -= {-step.number}"
         yield f"for ({begin}; {counter} {'<' if step.number > 0 else '>'} {end}; {more}) {{"
-        if not own:
+        if not is_own_counter:
             yield f"    {self.declaration(name) if declared else ''}{identifier(name)} = {counter};"
         yield from self._inner(node.body)
         yield "}"

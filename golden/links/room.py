@@ -89,12 +89,14 @@ def new_occupancy(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximu
 
 
 def with_second_size(
-    rooms: BufferOccupancy, first: int, *, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]
+    rooms: BufferOccupancy, first_buffer: int, *, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]
 ) -> BufferOccupancy:
-    """Return the buffers with a different size from buffer ``first`` on."""
+    """Return the buffers with a different size from buffer ``first_buffer`` on."""
     rooms.bounds["minimum"][1], rooms.bounds["maximum"][1] = minimum, maximum
     shared = (rooms.shared[0], blocks - sum(minimum))
-    return rooms._replace(shared=shared, others=first, is_partitioned=rooms.is_partitioned and minimum == maximum)
+    return rooms._replace(
+        shared=shared, others=first_buffer, is_partitioned=rooms.is_partitioned and minimum == maximum
+    )
 
 
 @inner

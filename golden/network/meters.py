@@ -132,7 +132,7 @@ class Meters(NamedTuple):
 
 def new_meters(
     *,
-    first: int,
+    first_cycle: int,
     end_cycle: int,
     nics: int,
     trace_rows: int = 0,
@@ -143,7 +143,7 @@ def new_meters(
     sources: bool = False,
     message_rows: int = 0,
 ) -> Meters:
-    """Return zeroed meters for the window of cycles ``first`` to ``end_cycle`` - 1.
+    """Return zeroed meters for the window of cycles ``first_cycle`` to ``end_cycle`` - 1.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def new_meters(
     places[sorted(flow_levels)] = np.arange(len(flow_levels))
     flow_nics, window = (
         nics if flow_levels else 0,
-        np.array([first, end_cycle, _fixed_point_share(end_cycle - first)], np.int64),
+        np.array([first_cycle, end_cycle, _fixed_point_share(end_cycle - first_cycle)], np.int64),
     )
     return Meters(
         window=window,

@@ -135,9 +135,9 @@ def is_foreign(partition: Any, link_end: int) -> bool:
 
 
 @inner
-def mailbox_index(partition: Part, turn: int, writer: int, reader: int) -> int:
+def mailbox_index(partition: Part, turn: int, writer: int, read_port: int) -> int:
     """Return the index of a mailbox in the arrays of mailboxes."""
-    return (turn * partition.parts + writer) * partition.parts + reader
+    return (turn * partition.parts + writer) * partition.parts + read_port
 
 
 @inner

@@ -98,7 +98,7 @@ def cc_marker_cycle(
 
 @inner
 def run_cc_marker(machine: CCMarkerMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``."""
+    """Run a clock cycle with the inputs in ``machine.input_values``."""
     state, seen, outs = machine.state, machine.input_values, machine.output_fields
     lanes, flit, made = state.data_vls, seen.flit, state.markers
     clear(output_words)
@@ -128,7 +128,7 @@ def run_cc_marker(machine: CCMarkerMachine, is_reset: int, output_words: NDArray
 
 @inner
 def put_cc_marker(machine: CCMarkerMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
-    """Write the inputs of a cycle, in ``machine.seen``, to words."""
+    """Write the inputs of a cycle, in ``machine.input_values``, to words."""
     seen, ins = machine.input_values, machine.input_fields
     clear(input_words)
     write(input_words, ins, 0, is_reset)
@@ -224,7 +224,7 @@ def cc_source_cycle(
 
 @inner
 def run_cc_source(machine: CCSourceMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``."""
+    """Run a clock cycle with the inputs in ``machine.input_values``."""
     made, seen, outs = machine.made, machine.input_values, machine.output_fields
     clear(output_words)
     cc_source.step(made, seen, machine.cycle[0], machine.rules)
@@ -238,7 +238,7 @@ def run_cc_source(machine: CCSourceMachine, is_reset: int, output_words: NDArray
 
 @inner
 def put_cc_source(machine: CCSourceMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
-    """Write the inputs of a cycle, in ``machine.seen``, to words."""
+    """Write the inputs of a cycle, in ``machine.input_values``, to words."""
     seen, ins = machine.input_values, machine.input_fields
     clear(input_words)
     write(input_words, ins, 0, is_reset)

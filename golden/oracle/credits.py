@@ -70,7 +70,7 @@ def credit_ib_cycle(
 
 @inner
 def run_credit_ib(machine: CreditIBMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``."""
+    """Run a clock cycle with the inputs in ``machine.input_values``."""
     state, seen, outs = machine.state, machine.input_values, machine.output_fields
     flags, values, lanes = seen.flags, seen.values, state.data_vls
     clear(output_words)
@@ -97,7 +97,7 @@ def run_credit_ib(machine: CreditIBMachine, is_reset: int, output_words: NDArray
 
 @inner
 def put_credit_ib(machine: CreditIBMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
-    """Write the inputs of a cycle, in ``machine.seen``, to words."""
+    """Write the inputs of a cycle, in ``machine.input_values``, to words."""
     seen, ins = machine.input_values, machine.input_fields
     clear(input_words)
     write(input_words, ins, 0, is_reset)
@@ -181,7 +181,7 @@ def credit_opa_cycle(
 
 @inner
 def run_credit_opa(machine: CreditOPAMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``."""
+    """Run a clock cycle with the inputs in ``machine.input_values``."""
     state, seen, outs = machine.state, machine.input_values, machine.output_fields
     lanes = state.vls
     clear(output_words)
@@ -202,7 +202,7 @@ def run_credit_opa(machine: CreditOPAMachine, is_reset: int, output_words: NDArr
 
 @inner
 def put_credit_opa(machine: CreditOPAMachine, input_words: NDArray[np.uint64], is_reset: int) -> None:
-    """Write the inputs of a cycle, in ``machine.seen``, to words."""
+    """Write the inputs of a cycle, in ``machine.input_values``, to words."""
     seen, ins = machine.input_values, machine.input_fields
     clear(input_words)
     write(input_words, ins, 0, is_reset)

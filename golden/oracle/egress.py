@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlane.egress import ListCode
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.own_ports import STALE, OwnPorts
+from vlane.golden.oracle.own_ports import STALE, SpecificPorts
 from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of
 from vlane.golden.oracle.words import clear, read, read_each, write, write_array, write_each
 from vlane.golden.schedulers.bank import is_swapping, step, uses_second_packets
@@ -88,11 +88,11 @@ def reset(state: Any) -> None:
     """Reset a scheduler."""
 
 
-@by_type({state: show for module in _OWN.values() for state, show in module.SHOW.items()}, default=True)
-def show(
+@by_type({state: write for module in _OWN.values() for state, write in module.SHOW.items()}, default=True)
+def write_specific_outputs(
     state: Any,
-    own: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    specific_inputs: NDArray[np.int64],
+    table_outputs: NDArray[np.int64],
     output_words: NDArray[np.uint64],
     output_fields: NDArray[np.int64],
 ) -> None:
@@ -119,7 +119,7 @@ def run_scheduler(machine: EgressMachine, output_words: NDArray[np.uint64]) -> t
     """
     state, seen, outs, kept = machine.state, machine.input_values, machine.output_fields, machine.kept
     clear(output_words)
-    show(state, machine.own, kept, output_words, machine.own_output_fields)
+    write_specific_outputs(state, machine.own, kept, output_words, machine.own_output_fields)
     resets = seen[RST] != 0
     changes = seen[SWAP] != 0 or is_swapping(state) if machine.swaps else seen[ENABLE] != 0
     kept[STALE] = resets or changes or uses_second_packets(state)
@@ -181,9 +181,9 @@ def vl_of(data_vls: int, lanes: int, lane: int) -> int:
     return lane
 
 
-def own_ports_of(name: str, parameters: Mapping[str, Any]) -> OwnPorts:
+def own_ports_of(name: str, parameters: Mapping[str, Any]) -> SpecificPorts:
     """Return the ports that a scheduler has in addition to the common ones."""
-    found: OwnPorts = _OWN[name].own_ports(parameters)
+    found: SpecificPorts = _OWN[name].own_ports(parameters)
     return found
 
 

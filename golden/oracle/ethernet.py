@@ -53,7 +53,7 @@ def pause_cycle(machine: PauseMachine, input_words: NDArray[np.uint64], output_w
 
 @inner
 def run_pause(machine: PauseMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``."""
+    """Run a clock cycle with the inputs in ``machine.input_values``."""
     state, seen, outs = machine.state, machine.input_values, machine.output_fields
     marks, input_state, now = state.watermarks, state.watermarks.input[0], state.previous_state[pause.NOW]
     clear(output_words)
@@ -128,7 +128,7 @@ def ecm_cp_cycle(machine: ECMCPMachine, input_words: NDArray[np.uint64], output_
 
 @inner
 def run_ecm_cp(machine: ECMCPMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``."""
+    """Run a clock cycle with the inputs in ``machine.input_values``."""
     state, seen, outs = machine.state, machine.input_values, machine.output_fields
     clear(output_words)
     for number in range(ecm_cp.S_FEEDBACK):
@@ -196,7 +196,7 @@ def ecm_rp_cycle(machine: ECMRPMachine, input_words: NDArray[np.uint64], output_
 
 @inner
 def run_ecm_rp(machine: ECMRPMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``."""
+    """Run a clock cycle with the inputs in ``machine.input_values``."""
     state, seen, outs = machine.state, machine.input_values, machine.output_fields
     kept = state.registers
     clear(output_words)
@@ -268,7 +268,7 @@ def e2cm_prober_cycle(
 
 @inner
 def run_e2cm_prober(machine: E2CMProberMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``."""
+    """Run a clock cycle with the inputs in ``machine.input_values``."""
     state, seen, outs = machine.state, machine.input_values, machine.output_fields
     kept = state.registers
     clear(output_words)

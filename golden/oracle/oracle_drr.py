@@ -13,7 +13,7 @@ from vlane.golden.oracle.own_ports import (
     ENTRY_BITS,
     STALE,
     UNREACHABLE,
-    OwnPorts,
+    SpecificPorts,
     deficits,
     schedule_program,
     unreachable,
@@ -26,29 +26,29 @@ _ACCUMULATED_BITS = 9
 
 
 @inner
-def _show(
+def _write_specific_outputs(
     state: golden.State,
-    own: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    specific_inputs: NDArray[np.int64],
+    table_outputs: NDArray[np.int64],
     output_words: NDArray[np.uint64],
     output_fields: NDArray[np.int64],
 ) -> None:
     """Write unreachable requesters, the accumulated weight and the deficits to the outputs."""
-    if kept[STALE] != 0:
-        kept[UNREACHABLE] = golden.unreachable(state)
-    write(output_words, output_fields, 0, kept[UNREACHABLE])
+    if table_outputs[STALE] != 0:
+        table_outputs[UNREACHABLE] = golden.unreachable(state)
+    write(output_words, output_fields, 0, table_outputs[UNREACHABLE])
     write(output_words, output_fields, 1, state.deficits.regs[ACCUMULATED])
     for requester in range(len(state.deficits.carried)):
         write(output_words, output_fields, 2 + requester, state.deficits.carried[requester])
 
 
-SHOW = {golden.State: _show}
+SHOW = {golden.State: _write_specific_outputs}
 
 
-def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
+def own_ports(parameters: Mapping[str, Any]) -> SpecificPorts:
     """Return the program port and the state outputs of an instance."""
     requesters = parameters["requesters"] or parameters["data_vls"]
-    return OwnPorts(
+    return SpecificPorts(
         schedule_program(ENTRY_BITS, "Quantum in 64-byte blocks."),
         outputs=(unreachable(requesters, "Requesters with quantum 0."), *deficits(requesters, _ACCUMULATED_BITS)),
     )

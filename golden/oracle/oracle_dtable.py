@@ -13,7 +13,7 @@ from vlane.golden.oracle.own_ports import (
     ENTRY_BITS,
     STALE,
     UNREACHABLE,
-    OwnPorts,
+    SpecificPorts,
     behind,
     deficits,
     schedule_program,
@@ -30,47 +30,50 @@ from vlane.schedulers.registry import LINE_RATE
 
 
 @inner
-def _show(
+def _write_specific_outputs(
     state: golden.State,
-    own: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    specific_inputs: NDArray[np.int64],
+    table_outputs: NDArray[np.int64],
     output_words: NDArray[np.uint64],
     output_fields: NDArray[np.int64],
 ) -> None:
-    """Show the state of the swap, what is never served, what IB would read, what is accumulated, and the deficits."""
-    if kept[STALE] != 0:
-        kept[UNREACHABLE] = golden.unreachable(state)
+    """Write pending swap, unreachable requesters, read-back entry, accumulated weight and deficits to the outputs."""
+    if table_outputs[STALE] != 0:
+        table_outputs[UNREACHABLE] = golden.unreachable(state)
     write(output_words, output_fields, _PENDING, state.regs[golden.SWAP_PENDING])
-    write(output_words, output_fields, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, output_fields, _UNREACHABLE, table_outputs[UNREACHABLE])
     write(output_words, output_fields, _ACCUMULATED, state.deficits.regs[ACCUMULATED])
     for requester in range(len(state.deficits.carried)):
         write(output_words, output_fields, _DEFICIT + requester, state.deficits.carried[requester])
     if output_fields[_READ_VL, 1] != 0:
-        vl, weight = golden.read_ib(state, own[0] != 0, own[1])
+        vl, weight = golden.read_ib(state, specific_inputs[0] != 0, specific_inputs[1])
         write(output_words, output_fields, _READ_VL, vl)
         write(output_words, output_fields, _READ_WEIGHT, weight)
 
 
 @inner
-def _show_line_rate(
+def _write_line_rate_outputs(
     state: line_rate.State,
-    own: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    specific_inputs: NDArray[np.int64],
+    table_outputs: NDArray[np.int64],
     output_words: NDArray[np.uint64],
     output_fields: NDArray[np.int64],
 ) -> None:
-    """Show the state of the swap, and what is never served."""
-    if kept[STALE] != 0:
-        kept[UNREACHABLE] = line_rate.unreachable(state)
+    """Write the pending swap and the unreachable lanes of the line-rate form to the outputs."""
+    if table_outputs[STALE] != 0:
+        table_outputs[UNREACHABLE] = line_rate.unreachable(state)
     write(output_words, output_fields, _PENDING, state.regs[line_rate.SWAP_PENDING])
-    write(output_words, output_fields, _UNREACHABLE, kept[UNREACHABLE])
+    write(output_words, output_fields, _UNREACHABLE, table_outputs[UNREACHABLE])
 
 
-SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}
+SHOW: dict[type, Callable[..., None]] = {
+    golden.State: _write_specific_outputs,
+    line_rate.State: _write_line_rate_outputs,
+}
 
 
-def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
-    """Return the program port, and what an instance of its form shows."""
+def own_ports(parameters: Mapping[str, Any]) -> SpecificPorts:
+    """Return the program port and the state outputs of an instance."""
     packed, requesters = parameters["form"] == "ib", parameters["requesters"] or parameters["data_vls"]
     program = schedule_program(ENTRY_BITS, "Weight in 64-byte blocks.", 4 if packed else 5)
     pending = Port("swap_pending", 1, 1, "A swap was requested in an earlier cycle and waits for a ready cycle.")
@@ -78,9 +81,9 @@ def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
     if parameters["form"] == LINE_RATE:
         data_vls = parameters["data_vls"]
         sizes = Port("behind_blocks", 7, data_vls, "Size of the packet behind each head.")
-        return OwnPorts(program, inputs=(behind(data_vls), sizes), outputs=(pending, never))
+        return SpecificPorts(program, inputs=(behind(data_vls), sizes), outputs=(pending, never))
     read_bits = (4, 8) if packed else (0, 0)
-    return OwnPorts(
+    return SpecificPorts(
         program,
         inputs=(
             Port("read_low", 1, 1, "Read the low list instead of the high one."),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.oracle.own_ports import BAD, ENTRY_BITS, STALE, UNREACHABLE, OwnPorts, behind, unreachable
+from vlane.golden.oracle.own_ports import BAD, ENTRY_BITS, STALE, UNREACHABLE, SpecificPorts, behind, unreachable
 from vlane.golden.oracle.ports import Port, upset
 from vlane.golden.oracle.words import write
 from vlane.golden.schedulers import vlarb as golden
@@ -21,43 +21,46 @@ from vlane.schedulers.writes import ListSelect
 
 
 @inner
-def _show(
+def _write_specific_outputs(
     state: golden.State,
-    own: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    specific_inputs: NDArray[np.int64],
+    table_outputs: NDArray[np.int64],
     output_words: NDArray[np.uint64],
     output_fields: NDArray[np.int64],
 ) -> None:
     """Write the pending swap, unreachable lanes and bad entries to the outputs."""
-    if kept[STALE] != 0:
-        kept[UNREACHABLE], kept[BAD] = golden.unreachable(state), golden.bad_entries(state)
+    if table_outputs[STALE] != 0:
+        table_outputs[UNREACHABLE], table_outputs[BAD] = golden.unreachable(state), golden.bad_entries(state)
     write(output_words, output_fields, _PENDING, state.regs[golden.SWAP_PENDING])
-    write(output_words, output_fields, _UNREACHABLE, kept[UNREACHABLE])
-    write(output_words, output_fields, _BAD, kept[BAD])
+    write(output_words, output_fields, _UNREACHABLE, table_outputs[UNREACHABLE])
+    write(output_words, output_fields, _BAD, table_outputs[BAD])
 
 
 @inner
-def _show_line_rate(
+def _write_line_rate_outputs(
     state: line_rate.State,
-    own: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    specific_inputs: NDArray[np.int64],
+    table_outputs: NDArray[np.int64],
     output_words: NDArray[np.uint64],
     output_fields: NDArray[np.int64],
 ) -> None:
     """Write the pending swap, unreachable lanes and bad entries of the line-rate form to the outputs."""
-    if kept[STALE] != 0:
-        kept[UNREACHABLE], kept[BAD] = line_rate.unreachable(state), line_rate.bad_entries(state)
+    if table_outputs[STALE] != 0:
+        table_outputs[UNREACHABLE], table_outputs[BAD] = line_rate.unreachable(state), line_rate.bad_entries(state)
     write(output_words, output_fields, _PENDING, state.regs[line_rate.SWAP_PENDING])
-    write(output_words, output_fields, _UNREACHABLE, kept[UNREACHABLE])
-    write(output_words, output_fields, _BAD, kept[BAD])
+    write(output_words, output_fields, _UNREACHABLE, table_outputs[UNREACHABLE])
+    write(output_words, output_fields, _BAD, table_outputs[BAD])
 
 
-SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}
+SHOW: dict[type, Callable[..., None]] = {
+    golden.State: _write_specific_outputs,
+    line_rate.State: _write_line_rate_outputs,
+}
 
 
-def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
+def own_ports(parameters: Mapping[str, Any]) -> SpecificPorts:
     """Return the program port and the state outputs of an instance."""
-    return OwnPorts(
+    return SpecificPorts(
         (
             Port("program__select", 2, 1, "HIGH or LOW list, or LIMIT; 3 writes nothing.", ListSelect),
             Port("program__index", 6, 1, "Entry; an absent one writes nothing."),

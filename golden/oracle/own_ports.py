@@ -15,7 +15,7 @@ ENTRY_BITS = 8
 """Indices of outputs that depend on the tables: whether they must be computed again, and their values."""
 
 
-class OwnPorts(NamedTuple):
+class SpecificPorts(NamedTuple):
     """Ports of a scheduler in addition to the common ones.
 
     Parameters

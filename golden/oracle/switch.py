@@ -89,7 +89,7 @@ def switch_cycle(machine: SwitchMachine, input_words: NDArray[np.uint64], output
 
 @inner
 def _store_write(machine: SwitchMachine, input_words: NDArray[np.uint64], cycle: int) -> None:
-    """Store the program-port inputs of the tables, valid for heads that arrive from this cycle on."""
+    """Store the table writes at the program ports, valid for heads that arrive from this cycle on."""
     written = machine.written[cycle & 3]
     for field in range(len(machine.lft_places)):
         written[field] = read(input_words, machine.lft_places, field)
@@ -125,10 +125,7 @@ def _route_lid(machine: SwitchMachine, lid: int) -> None:
 
 @inner
 def _free_returned_space(machine: SwitchMachine, slot: int) -> None:
-    """Free the input-buffer space whose return is reported in this cycle.
-
-    The space was free from the previous cycle on.
-    """
+    """Free the input-buffer space that is reported as returned in this cycle."""
     state = machine.state
     for port in range(len(state.arriving)):
         returned = state.back[port, slot]
@@ -171,10 +168,7 @@ def _handle_event(machine: SwitchMachine, packet: int, event: int, cycle: int) -
 
 @inner
 def _drop_cause(machine: SwitchMachine, packet: int) -> int:
-    """Return the drop cause as the hardware reports it.
-
-    Golden itself does not distinguish port 0.
-    """
+    """Return the drop cause of a packet as the hardware reports it."""
     field, top = machine.state.packets.pool[packet], machine.state.regs[TOP]
     if golden_inputs.drop_cause(field) == _NO_VL:
         return _NO_VL
@@ -184,10 +178,7 @@ def _drop_cause(machine: SwitchMachine, packet: int) -> int:
 
 @inner
 def _free_packet(machine: SwitchMachine, packet: int) -> None:
-    """Free a dropped packet and its flit slots.
-
-    Flits of the packet that arrive later are not stored.
-    """
+    """Free a dropped packet's record and the slots of its flits."""
     state = machine.state
     for port in range(len(state.arriving)):
         arriving = state.arriving[port]
@@ -303,10 +294,7 @@ def _receive_flit(machine: SwitchMachine, input_words: NDArray[np.uint64], port:
 
 @inner
 def _begin_packet(machine: SwitchMachine, input_words: NDArray[np.uint64], port: int, cycle: int) -> None:
-    """Start an arriving packet.
-
-    Golden receives it if the input buffer has space.
-    """
+    """Refuse an arriving packet without buffer space, otherwise reserve the space and schedule the routing."""
     state, out_ports, first = machine.state, machine.out_ports, _FIELDS * port
     header = get(input_words, machine.rx[first + _DATA, 0] + machine.data_bits - WORD_BITS, WORD_BITS)
     lane = read(input_words, machine.rx, first + _VL)

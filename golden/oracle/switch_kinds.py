@@ -64,7 +64,7 @@ def _with_channel(switches: OPASwitches, header: Any, stamp: int) -> Any:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _with_vl), OPASwitches: _with_channel})
 def with_channel_field(switches: Any, header: Any, stamp: int) -> Any:
-    """Return a header (unsigned number) with its VL or channel replaced."""
+    """Return a header, as an unsigned number, with its VL or channel replaced."""
 
 
 @inner
@@ -103,10 +103,7 @@ def _write_sc(switches: OPASwitches, ports: int, fields: NDArray[np.int64]) -> N
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _write_sl2vl), OPASwitches: _write_sc})
 def write_map(switches: Any, ports: int, fields: NDArray[np.int64]) -> None:
-    """Write SL2VL or channel maps.
-
-    ``fields`` are those of the program port, enable first.
-    """
+    """Apply a program-port write to the SL2VL or channel maps."""
 
 
 @inner
@@ -152,10 +149,7 @@ def _restore_opa(switches: OPASwitches, initial: OPASwitches) -> None:
     }
 )
 def restore_switches(switches: Any, initial: Any) -> None:
-    """Reset input ports and allocation.
-
-    The SL2VL or channel maps are memory and keep their contents.
-    """
+    """Reset the input ports and the allocation."""
 
 
 @by_type({FCPLimits: count_freed}, default=True)
@@ -211,10 +205,7 @@ def _receive_limits(
 
 @by_type({BufferOccupancy: _receive_returns, FCPLimits: _receive_limits})
 def receive_credit(remote_credit: Any, machine: SwitchMachine, input_words: NDArray[np.uint64], port: int) -> None:
-    """Store the credits that a port receives in a cycle.
-
-    Returns are clamped to the blocks outstanding at its start.
-    """
+    """Store the credits that a port receives in a cycle."""
 
 
 @inner
@@ -233,7 +224,7 @@ def _apply_limit(remote_credit: FCPLimits, received: Any, port: int) -> None:
 
 @by_type({BufferOccupancy: _apply_returns, FCPLimits: _apply_limit})
 def apply_received_credit(remote_credit: Any, received: Any, port: int) -> None:
-    """Apply the stored credits, from the next cycle on."""
+    """Apply the stored credits, which count from the next cycle on."""
 
 
 @inner
@@ -268,7 +259,7 @@ def _write_limits(
 def write_credit_outputs(
     remote_credit: Any, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
 ) -> None:
-    """Write the credits that a port sends in a cycle to the outputs."""
+    """Write the credits that a port sends in a cycle to the output words."""
 
 
 @by_type({module.State: module.reset for module in MODULES})

@@ -53,7 +53,7 @@ def sl2vl_cycle(machine: SL2VLMachine, input_words: NDArray[np.uint64], output_w
 
 @inner
 def run_sl2vl(machine: SL2VLMachine, _resets: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``.
+    """Run a clock cycle with the inputs in ``machine.input_values``.
 
     A reset has no effect, because the tables are memory.
     """
@@ -126,7 +126,7 @@ def lft_cycle(machine: LFTMachine, input_words: NDArray[np.uint64], output_words
 
 @inner
 def run_lft(machine: LFTMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``.
+    """Run a clock cycle with the inputs in ``machine.input_values``.
 
     A reset sets the top to 0 and keeps the entries, including one being written.
     """
@@ -192,7 +192,7 @@ def sc_cycle(machine: SCMachine, input_words: NDArray[np.uint64], output_words: 
 
 @inner
 def run_sc(machine: SCMachine, _resets: int, output_words: NDArray[np.uint64]) -> None:
-    """Run a clock cycle with the inputs in ``machine.seen``.
+    """Run a clock cycle with the inputs in ``machine.input_values``.
 
     A reset has no effect, because the tables are memory.
     """

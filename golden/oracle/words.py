@@ -14,7 +14,7 @@ WORD_BITS = 64
 
 @inner
 def get(port_words: NDArray[np.uint64], first_bit: int, bits: int) -> Any:
-    """Return up to 64 bits, starting at a bit counted through all words, as an unsigned number, or 0 for no bits."""
+    """Return up to 64 bits of port words, from ``first_bit`` on, as an unsigned number, or 0 for no bits."""
     if bits == 0:
         return np.uint64(0)
     word, shift = first_bit >> 6, first_bit & (WORD_BITS - 1)
@@ -26,7 +26,7 @@ def get(port_words: NDArray[np.uint64], first_bit: int, bits: int) -> Any:
 
 @inner
 def put(port_words: NDArray[np.uint64], first_bit: int, bits: int, value: int) -> None:
-    """Write the low bits (up to 64) of a value to bits that are 0."""
+    """Write the low bits (up to 64) of a value to port words, at bits that are 0."""
     if bits == 0:
         return
     word, shift = first_bit >> 6, first_bit & (WORD_BITS - 1)
@@ -42,10 +42,7 @@ def put(port_words: NDArray[np.uint64], first_bit: int, bits: int, value: int) -
 
 @inner
 def read(port_words: NDArray[np.uint64], places: NDArray[np.int64], element: int) -> int:
-    """Return an input element as a signed number.
-
-    A 64-bit element may be negative, an absent element is 0.
-    """
+    """Return an element of the input ports as a signed number."""
     place = places[element]
     value = port_words[place[WORD]] >> np.uint64(place[SHIFT])
     if place[CONTINUES] != 0:
@@ -55,16 +52,13 @@ def read(port_words: NDArray[np.uint64], places: NDArray[np.int64], element: int
 
 @inner
 def flag(port_words: NDArray[np.uint64], places: NDArray[np.int64], element: int) -> bool:
-    """Return whether an input element is not 0."""
+    """Return whether an element of the input ports is not 0."""
     return read(port_words, places, element) != 0
 
 
 @inner
 def write(port_words: NDArray[np.uint64], places: NDArray[np.int64], element: int, value: int) -> None:
-    """Write an output element to zeroed words.
-
-    Ignore an absent element.
-    """
+    """Write an element of the output ports, whose words were cleared before."""
     if value == 0:
         return
     place = places[element]
@@ -76,20 +70,20 @@ def write(port_words: NDArray[np.uint64], places: NDArray[np.int64], element: in
 
 @inner
 def read_each(
-    port_words: NDArray[np.uint64], places: NDArray[np.int64], first_bit: int, values: NDArray[np.int64]
+    port_words: NDArray[np.uint64], places: NDArray[np.int64], first_element: int, values: NDArray[np.int64]
 ) -> None:
-    """Read an input element, starting with element ``first_bit``, into each value."""
+    """Read consecutive input elements into ``values``, starting with element ``first_element``."""
     for number in range(len(values)):
-        values[number] = read(port_words, places, first_bit + number)
+        values[number] = read(port_words, places, first_element + number)
 
 
 @inner
 def write_each(
-    port_words: NDArray[np.uint64], places: NDArray[np.int64], first_bit: int, values: NDArray[np.int64]
+    port_words: NDArray[np.uint64], places: NDArray[np.int64], first_element: int, values: NDArray[np.int64]
 ) -> None:
-    """Write each value to an element of zeroed words, starting with element ``first_bit``."""
+    """Write each value to an element of zeroed words, starting with element ``first_element``."""
     for number in range(len(values)):
-        write(port_words, places, first_bit + number, values[number])
+        write(port_words, places, first_element + number, values[number])
 
 
 @inner
@@ -113,6 +107,6 @@ def write_array(port_words: NDArray[np.uint64], places: NDArray[np.int64], value
 
 @inner
 def clear(port_words: NDArray[np.uint64]) -> None:
-    """Set all words to 0."""
+    """Set all port words to 0."""
     for word in range(len(port_words)):
         port_words[word] = 0

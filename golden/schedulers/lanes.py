@@ -135,17 +135,18 @@ def choose_offers(lanes: Lanes, sendable: int, request: int) -> tuple[int, int]:
 
 
 @kernel
-def hold_offers(lanes: Lanes, sendable: int, held: int, taken: NDArray[np.int64]) -> int:
-    """Keep the lane already chosen (``taken``) as the offer of each requester in ``held`` while the lane can send.
+def hold_offers(lanes: Lanes, sendable: int, held: int, chosen_lanes: NDArray[np.int64]) -> int:
+    """Keep the lane already chosen for each requester in ``held`` as its offer while the lane can send.
 
-    Return the mask of requesters whose lane cannot send any more. Call this after ``choose_offers``, with equal lanes.
+    Return the mask of requesters whose chosen lane (``chosen_lanes``) cannot send any more. Call this after
+    ``choose_offers``, with equal lanes.
     """
     if not lanes.mapped:
         return 0
     lost = 0
     for requester in range(lanes.requesters):
         if (held >> requester) & 1:
-            lane = taken[requester]
+            lane = chosen_lanes[requester]
             if lanes.owner[lane] == requester and (sendable >> lane) & 1:
                 lanes.lane[requester] = lane
             else:

@@ -151,14 +151,14 @@ def offered_weight(state: ListWalk) -> int:
 
 
 @inner
-def run_walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noqa: FBT001 - kernels take positional arguments only
+def run_walk(state: ListWalk, able_before: int, lanes: int, leaves: bool) -> bool:  # noqa: FBT001 - kernels take positional arguments only
     """Run a cycle of the pipeline and return whether a picked entry began to wait (VLALR-2 to VLALR-5).
 
     Parameters
     ----------
     state : ListWalk
         Changed in place.
-    before : int
+    able_before : int
         Bit mask of lanes that could send in the previous cycle.
     lanes : int
         Number of data lanes; entries that name other lanes are bad.
@@ -168,23 +168,23 @@ def run_walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  #
     regs, bank, read = state.regs, state.regs[BANK], is_read(state)
     picked, waiting, offered = regs[PICKED], regs[WAITING], regs[OFFERED]
     if read or waiting == NO_ENTRY:  # a waiting entry stops the stages behind it
-        _pick_next(state, before, read)
+        _pick_next(state, able_before, read)
     comes = NO_ENTRY if read else picked
     waits = False
     if offered == NO_ENTRY or leaves:
         if waiting != NO_ENTRY:  # the lane may have lost its packet or credit since the entry was picked
             regs[OFFERED], regs[WAITING] = waiting, NO_ENTRY
-            regs[CAN] = is_member(before, state.lane[bank, waiting])
+            regs[CAN] = is_member(able_before, state.lane[bank, waiting])
         else:  # a picked entry was able when its row was fetched
             regs[OFFERED], regs[CAN] = comes, comes != NO_ENTRY
     else:
-        regs[CAN] = is_member(before, state.lane[bank, offered])
+        regs[CAN] = is_member(able_before, state.lane[bank, offered])
         if waiting == NO_ENTRY:
             regs[WAITING] = comes
             waits = comes != NO_ENTRY
     awake = 0  # rows that name an able lane; all rows while the list is read
     for row in range(len(state.named)):
-        awake |= (read or state.named[row] & before != 0) << row
+        awake |= (read or state.named[row] & able_before != 0) << row
     regs[AWAKE] = awake
     if read and picked != NO_ENTRY:  # reading only records the lanes that a row serves and bad entries
         lane, weighs = state.lane[bank, picked], state.weight[bank, picked] != 0
@@ -197,7 +197,7 @@ def run_walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  #
 
 
 @inner
-def _pick_next(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
+def _pick_next(state: ListWalk, able_before: int, read: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Pick the next entry of the current row.
 
     After its last entry, advance all rows by one stage (VLALR-3).
@@ -212,7 +212,7 @@ def _pick_next(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT00
     if left == 0:
         regs[CURRENT_ROW] = regs[FETCHED]
         if regs[FETCHED] != NO_ENTRY:
-            left = _pickable_entries(state, regs[FETCHED], before, read)
+            left = _pickable_entries(state, regs[FETCHED], able_before, read)
         regs[FETCHED] = regs[CHOSEN]
         regs[CHOSEN] = _next_row(regs[LAST_CHOSEN], regs[AWAKE], rows, read)
         # If no row is awake, the search restarts at row 0.
@@ -221,7 +221,7 @@ def _pick_next(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT00
 
 
 @inner
-def _pickable_entries(state: ListWalk, row: int, before: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
+def _pickable_entries(state: ListWalk, row: int, able_before: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
     """Return a bit mask of the row's entries to pick: those with a weight and an able lane.
 
     All entries are picked while the list is read.
@@ -229,7 +229,7 @@ def _pickable_entries(state: ListWalk, row: int, before: int, read: bool) -> int
     bank, picked = state.regs[BANK], 0
     for place in range(ROW):
         entry = ROW * row + place
-        sends = state.weight[bank, entry] != 0 and is_member(before, state.lane[bank, entry])
+        sends = state.weight[bank, entry] != 0 and is_member(able_before, state.lane[bank, entry])
         picked |= (read or sends) << place
     return picked
 

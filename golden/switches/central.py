@@ -122,7 +122,7 @@ def start_writing(centre: Centre, buffer: int, lane: int, blocks: int, cycle: in
 
 @inner
 def start_reading(
-    centre: Centre, buffer: int, reader: int, lane: int, flits: int, blocks: int, cycle: int, flits_ahead: int
+    centre: Centre, buffer: int, read_port: int, lane: int, flits: int, blocks: int, cycle: int, flits_ahead: int
 ) -> None:
     """Start to read a packet through a read port from the next cycle on (OPAS-6).
 
@@ -131,7 +131,7 @@ def start_reading(
     flits_ahead : int
         Number of buffered flits in excess of one arriving per cycle.
     """
-    read = centre.read[buffer, reader]
+    read = centre.read[buffer, read_port]
     release(centre.rooms, buffer, read.lane, read.blocks - read.freed_blocks)  # its last flits cross now
     read.last_lane = read.lane = lane
     read.start_cycle, read.flits_ahead, read.freed_blocks = cycle, min(flits_ahead, flits), 0

@@ -260,16 +260,16 @@ def set_element(starvation: Starvation, port: int, rules: int, threshold: int, g
     port_state.rules, port_state.element_threshold, port_state.element_gap = rules, threshold, gap
 
 
-def write_starvation(starvation: Starvation, first: int, ports: int, write: StarvationWrite) -> None:
-    """Apply a write of starvation settings to all ports of a switch, which begin at ``first``."""
+def write_starvation(starvation: Starvation, first_port: int, ports: int, write: StarvationWrite) -> None:
+    """Apply a write of starvation settings to all ports of a switch, which begin at ``first_port``."""
     for port in range(ports):
         if write.select == StarvationSelect.CREDIT_MASK:
-            set_credit_mask(starvation, first + port, write.credit_mask >> port & 1)
+            set_credit_mask(starvation, first_port + port, write.credit_mask >> port & 1)
         else:
-            set_return(starvation, first + port, write.threshold, block_gap(write.shift, write.multiplier))
+            set_return(starvation, first_port + port, write.threshold, block_gap(write.shift, write.multiplier))
 
 
-def write_element(starvation: Starvation, first: int, ports: int, write: MarkingWrite) -> None:
+def write_element(starvation: Starvation, first_port: int, ports: int, write: MarkingWrite) -> None:
     """Apply a write of the port element to its port.
 
     Ignore other marking writes and absent ports.
@@ -278,7 +278,7 @@ def write_element(starvation: Starvation, first: int, ports: int, write: Marking
         shift, multiplier = write.return_delay
         set_element(
             starvation,
-            first + write.port,
+            first_port + write.port,
             write.valid & write.control_type,
             write.threshold,
             block_gap(shift, multiplier),

@@ -265,9 +265,9 @@ def list_ready(inputs: Inputs, ports: NDArray[np.int64], port_count: int, cycle:
 
 
 @inner
-def ready_inputs(inputs: Inputs, switch: int, among: int, cycle: int) -> int:
-    """Return which inputs of the mask ``among`` are not busy, and prefetch their routes."""
-    first, ready, left = switch << inputs.port_bits, 0, among
+def ready_inputs(inputs: Inputs, switch: int, candidates: int, cycle: int) -> int:
+    """Return which inputs of the mask ``candidates`` are not busy, and prefetch their routes."""
+    first, ready, left = switch << inputs.port_bits, 0, candidates
     while left != 0:
         port = lowest_member(left)
         left &= left - 1

@@ -259,18 +259,18 @@ def _lane_of_read_port(
     out_ports: OutputPorts,
     packets: Packets,
     buffer: int,
-    reader: int,
-    taken: int,
+    read_port: int,
+    excluded_lane: int,
     cycle: int,
 ) -> int:
     """Return the VL that a read port picks, -1 for none (OPAS-F2).
 
-    ``taken`` is the pick of the buffer's first read port in this pass, or -1.
+    ``excluded_lane`` is the pick of the buffer's first read port in this pass, or -1.
     """
     centre = switches.centre
-    left, last = centre.buffer[buffer].ready, centre.last_lane[buffer, reader]
-    if taken >= 0:
-        left &= ~(1 << taken)
+    left, last = centre.buffer[buffer].ready, centre.last_lane[buffer, read_port]
+    if excluded_lane >= 0:
+        left &= ~(1 << excluded_lane)
     while left != 0:
         lane = next_member(left, last)
         if _output_can_accept(switches, out_ports, packets, buffer, lane, cycle):

@@ -196,20 +196,26 @@ def _lane_of_input(switches: OPASwitches, out_ports: OutputPorts, port: int, cyc
 
 @inner
 def _lane_of_read_port(
-    switches: OPASwitches, out_ports: OutputPorts, packets: Packets, buffer: int, reader: int, taken: int, cycle: int
+    switches: OPASwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    buffer: int,
+    read_port: int,
+    excluded_lane: int,
+    cycle: int,
 ) -> int:
     """Return the VL that a read port picks, -1 for none (OPAS-2).
 
-    ``taken`` is the pick of the buffer's first read port in this cycle, or -1.
+    ``excluded_lane`` is the pick of the buffer's first read port in this cycle, or -1.
     """
     centre, inputs = switches.centre, switches.inputs
     first = buffer // switches.mports << inputs.port_bits
-    left, last = centre.queues.filled[buffer].lanes, centre.read[buffer, reader].last_lane
-    other = centre.read[buffer, 1 - reader]
+    left, last = centre.queues.filled[buffer].lanes, centre.read[buffer, read_port].last_lane
+    other = centre.read[buffer, 1 - read_port]
     if other.free_from > cycle:
         left &= ~(1 << other.lane)
-    if taken >= 0:
-        left &= ~(1 << taken)
+    if excluded_lane >= 0:
+        left &= ~(1 << excluded_lane)
     while left != 0:
         lane = next_member(left, last)
         output = packets.pool[centre.queues.queue[buffer, lane].head].output
@@ -221,7 +227,7 @@ def _lane_of_read_port(
 
 
 @inner
-def _start_read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lane: int, cycle: int) -> int:
+def _start_read(switches: OPASwitches, packets: Packets, buffer: int, read_port: int, lane: int, cycle: int) -> int:
     """Start to read a packet through a read port from the next cycle on and return the packet."""
     centre = switches.centre
     packet = pop_packet(packets, centre.queues, buffer, lane)
@@ -229,7 +235,7 @@ def _start_read(switches: OPASwitches, packets: Packets, buffer: int, reader: in
         switch = buffer // switches.mports
         switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + buffer - switch * switches.mports))
     field = packets.pool[packet]
-    start_reading(centre, buffer, reader, lane, field.flits, field.blocks, cycle, cycle - 1 - field.arrived)
+    start_reading(centre, buffer, read_port, lane, field.flits, field.blocks, cycle, cycle - 1 - field.arrived)
     return packet
 
 

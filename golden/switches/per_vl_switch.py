@@ -127,19 +127,19 @@ def allocate_one(
 
 
 @inner
-def _request_output(switches: PerVLSwitches, out_ports: OutputPorts, first: int, pair: int, cycle: int) -> bool:
+def _request_output(switches: PerVLSwitches, out_ports: OutputPorts, first_pair: int, pair: int, cycle: int) -> bool:
     """Request the output pair of an input pair's first packet, if that pair is free and has space (IBS-P1, IBS-P2).
 
     Keep the requesting pair that is first in round-robin order. Return whether the request was made.
     """
     lanes = switches.busy_input.shape[1]
-    head = switches.inputs.first[first + pair // lanes, pair % lanes]
+    head = switches.inputs.first[first_pair + pair // lanes, pair % lanes]
     output, lane = head.output, head.lane
-    if switches.busy_output[first + output, lane] > cycle or not has_space_for_largest(
-        out_ports, first + output, lane, cycle
+    if switches.busy_output[first_pair + output, lane] > cycle or not has_space_for_largest(
+        out_ports, first_pair + output, lane, cycle
     ):
         return False
-    pairs, after_last = len(switches.requesters) * lanes, switches.last_pair[first + output, lane] + 1
+    pairs, after_last = len(switches.requesters) * lanes, switches.last_pair[first_pair + output, lane] + 1
     is_first = (switches.requesters[output] >> lane) & 1 == 0
     if is_first or (pair - after_last) % pairs < (switches.first_pair[output, lane] - after_last) % pairs:
         switches.first_pair[output, lane] = pair
@@ -152,7 +152,7 @@ def _grant(
     switches: PerVLSwitches,
     out_ports: OutputPorts,
     packets: Packets,
-    first: int,
+    first_pair: int,
     pair: int,
     cycle: int,
     grants: Records[Grant],
@@ -160,10 +160,10 @@ def _grant(
 ) -> None:
     """Start to move the packet of an input pair through the crossbar from the next cycle on (IBS-P3)."""
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
-    port, lane = first + pair // lanes, pair % lanes
+    port, lane = first_pair + pair // lanes, pair % lanes
     until = start_crossing(inputs, packets, port, lane, cycle, SPEED, grants, row)
     packet = grants[row].packet
-    to, outgoing_vl = first + packets.pool[packet].output, packets.pool[packet].lane
+    to, outgoing_vl = first_pair + packets.pool[packet].output, packets.pool[packet].lane
     switches.busy_input[port, lane] = switches.busy_output[to, outgoing_vl] = until
     switches.last_pair[to, outgoing_vl] = pair
     reserve_and_schedule(out_ports, packets, to, packet, cycle + CROSSED)

@@ -93,13 +93,13 @@ def _at_random(
     packets: Packets,
     packet: int,
     switch: int,
-    first: int,
+    first_port: int,
     port: int,
     output: int,
     cycle: int,
 ) -> int:
     """Draw a member by switch, input and cycle of arrival, or by switch, source, DLID and SL."""
-    count = int(trunk_members.size[first + output])
+    count = int(trunk_members.size[first_port + output])
     if count == 1:
         return output
     word = hash_step(hash_step(0, trunk_members.seed), switch)
@@ -108,18 +108,18 @@ def _at_random(
     else:
         field = packets.pool[packet]
         word = hash_step(hash_step(hash_step(word, int(packets.origin[packet].source)), int(field.dlid)), int(field.sl))
-    return int(trunk_members.port[trunk_members.first[first + output] + (word * count >> 32)])
+    return int(trunk_members.port[trunk_members.first[first_port + output] + (word * count >> 32)])
 
 
 @by_type({RandomChoice: _at_random}, default=True)
 def drawn_member(
-    trunk_members: Any, packets: Packets, packet: int, switch: int, first: int, port: int, output: int, cycle: int
+    trunk_members: Any, packets: Packets, packet: int, switch: int, first_port: int, port: int, output: int, cycle: int
 ) -> int:
     """Return the output of a packet whose head reached an input in a cycle, a member of the trunk of ``output``.
 
     Parameters
     ----------
-    first : int
+    first_port : int
         Number of the switch's first port among all ports.
     port, output : int
         Input, and output from the forwarding table, within the switch.

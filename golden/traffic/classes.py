@@ -166,7 +166,7 @@ class TrafficClass:
 
 
 def mean_flits(traffic_class: TrafficClass, flit_bytes: int) -> float:
-    """Return the mean number of flits of a class's packets, or of all packets of a message."""
+    """Return the mean number of flits of a packet of a class, or of all packets of a message."""
     sizes = traffic_class.sizes or Distribution.of([(traffic_class.least_bytes, traffic_class.most_bytes, 1.0)])
     payload, header = (traffic_class.mtu, HEADER_BYTES) if traffic_class.mtu else (sizes.largest, 0)
     ends = np.cumsum(-(-(np.arange(payload + 1) + header) // flit_bytes)) - -(-header // flit_bytes)
@@ -214,7 +214,7 @@ def _loads_of_nics(traffic_class: TrafficClass, nics: int) -> NDArray[np.float64
 def distinct_paces(
     classes: Sequence[TrafficClass], nics: int, flit_bytes: int
 ) -> tuple[list[tuple[float, bool]], NDArray[np.int64]]:
-    """Return the distinct (burst probability per cycle, regular) pairs of all classes and NICs, and the index of each.
+    """Return the distinct (burst probability per cycle, is regular) pairs, and the index of each class and NIC.
 
     Raises
     ------

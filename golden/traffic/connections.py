@@ -116,7 +116,7 @@ def next_due_connection(connections: Connections, first_index: int) -> int:
 
 @inner
 def advance_to_next_packet(connections: Connections, first_index: int, end_index: int) -> int:
-    """Advance the connection that is due next to its next packet, and return the new due cycle of the heap."""
+    """Advance the next due connection to its next packet, and return the new due cycle of the heap."""
     heap = connections.heap
     number = heap[first_index].number
     connection_state = connections.each[number]

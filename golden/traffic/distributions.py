@@ -18,7 +18,7 @@ WHOLE = 1 << 62
 
 
 def stack_ranges(distributions: Iterable[Distribution | None]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ranges of several distributions, and for each its first range and the range after its last.
+    """Concatenate the tables of several distributions. Return the table, and the first and end row of each.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def stack_ranges(distributions: Iterable[Distribution | None]) -> tuple[NDArray[
 
 @inner
 def draw_number(ranges: NDArray[np.int64], first_index: int, end_index: int, rng: NDArray[np.uint64]) -> int:
-    """Draw a number of the distribution in ``ranges[first:past]``."""
+    """Draw a number from the distribution in ``ranges[first_index:end_index]``."""
     low, high = first_index, end_index - 1
     if low < high:
         drawn = draw_bits(rng)
@@ -60,7 +60,7 @@ def draw_number(ranges: NDArray[np.int64], first_index: int, end_index: int, rng
 
 
 def mean_of_function(distribution: Distribution, total: Callable[[int], int]) -> float:
-    """Return the mean of a function of the numbers of a distribution.
+    """Return the mean of ``total`` over the numbers of a distribution.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _PER_QUEUE = 3
 
 
 class Message:
-    """A message.
+    """A message: payload, packets outstanding, and its place in a queue.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def new_message(messages: Messages, source: int, target: int, queue: int, size: 
 
 @inner
 def take_packet_payload(messages: Messages, message_number: int, mtu: int) -> int:
-    """Take the payload of the next packet from a message and return the size of the packet with its headers."""
+    """Take the payload of a message's next packet and return the packet's size with headers, in bytes."""
     message = messages.pool[message_number]
     part = min(mtu, message.left)
     message.left -= part
@@ -145,7 +145,7 @@ def take_packet_payload(messages: Messages, message_number: int, mtu: int) -> in
 
 @inner
 def stream_of(message_number: int) -> int:
-    """Return the value of ``Origin.stream`` for the packets of a message."""
+    """Return the ``Origin.stream`` that marks packets of a message."""
     return _FIRST_STREAM - message_number
 
 
@@ -157,13 +157,13 @@ def is_message(stream: int) -> bool:
 
 @inner
 def message_of(stream: int) -> int:
-    """Return the message of a packet with this ``Origin.stream``."""
+    """Return the message to which packets with an ``Origin.stream`` belong."""
     return _FIRST_STREAM - stream
 
 
 @inner
 def count_lost_packets(messages: Messages, message_number: int, packets: int) -> None:
-    """Note packets of a message that will never arrive. The message is freed when no packet is left."""
+    """Count packets of a message that will never arrive, and free the message after its last packet."""
     message = messages.pool[message_number]
     message.outstanding_packets -= packets
     message.lost += packets
@@ -173,7 +173,7 @@ def count_lost_packets(messages: Messages, message_number: int, packets: int) ->
 
 @inner
 def append_message(messages: Messages, backlog: Backlog, message_number: int) -> None:
-    """Insert a message into the list of a queue, in the order of cycles of generation, after equal ones."""
+    """Insert a message into a queue in order of generation, after messages of the same cycle."""
     pool = messages.pool
     born = pool[message_number].born
     if backlog.first == NONE:

@@ -60,15 +60,13 @@ class Senders(NamedTuple):
 
 
 def possible_sls(sources: Sources) -> list[int]:
-    """Return the SLs that packets may have, in order."""
+    """Return the SLs that packets may have, in ascending order."""
     levels = {*sources.setting[:, CLASS_SL].tolist(), *sources.trace[:, WITH_SL].tolist(), *sources.path_sl.flat}
     return sorted(int(level) for level in levels if level != PATH_SL)
 
 
 def senders_of(sources: Sources, sl: int, end_cycle: int, *, replies: bool = False) -> Senders:
-    """Return the senders before cycle ``end_cycle`` on an SL, or on path SLs for ``PATH_SL``.
-
-    All pairs possible with any seed and load are included, because one check covers all runs of a study.
+    """Return all senders on an SL before cycle ``end_cycle``. ``PATH_SL`` selects traffic on path SLs.
 
     Parameters
     ----------
@@ -161,7 +159,7 @@ def _reply_pairs(nics: int, senders: _SendersSoFar) -> list[NDArray[np.int64]]:
 
 @inner
 def mark_senders(senders: Senders, destination: int, sends: NDArray[np.bool_]) -> None:
-    """Set ``sends`` to whether each NIC sends to a destination."""
+    """Set ``sends`` to True for each NIC that sends to a destination."""
     nics = len(sends)
     for source in range(nics):
         sends[source] = senders.to_all[source] or (senders.to_others[source] and source != destination)

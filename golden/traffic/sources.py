@@ -161,10 +161,7 @@ class Sources(NamedTuple):
 
 @inner
 def draw_gap(sources: Sources, nic: int, queue: int) -> int:
-    """Draw the number of cycles to the next packet, at least 1.
-
-    The distribution is geometric. Draws use a table, so results are equal on all machines.
-    """
+    """Draw the number of cycles from a packet to the next one of its class, at least 1."""
     pace = sources.pace[nic, queue]
     table, gap = sources.patience[pace], 1
     while True:
@@ -187,7 +184,7 @@ def draw_gap(sources: Sources, nic: int, queue: int) -> int:
 
 @inner
 def advance_class(sources: Sources, messages: Messages, nic: int, queue: int) -> None:
-    """Advance a class to its next packet and update ``due``."""
+    """Advance a class of a NIC to its next packet, and update the cycle in which it is due."""
     setting = sources.setting[queue]
     if setting[KIND] == FROM_TRACE:
         place = sources.place[queue, nic]
@@ -278,7 +275,7 @@ def _follow_course(sources: Sources, nic: int, queue: int, cycle: int) -> int:
 
 @inner
 def window_has_ended(sources: Sources, nic: int, queue: int, cycle: int) -> bool:
-    """Return whether the present window of a class has ended by a cycle."""
+    """Return whether the current window of a class has ended by a cycle."""
     return cycle >= sources.active[queue, 1] and cycle >= sources.windows[sources.window[nic, queue], 1]
 
 
@@ -321,14 +318,14 @@ def _begin_window(sources: Sources, nic: int, queue: int) -> None:
 
 @inner
 def draw_first_packet(sources: Sources, nic: int, queue: int) -> None:
-    """Draw the first packet of a class."""
+    """Draw when the first packet of a class is due."""
     _begin_window(sources, nic, queue)
     _find_window(sources, nic, queue)
 
 
 @inner
 def end_class(sources: Sources, messages: Messages, nic: int, queue: int) -> None:
-    """End the present window of a class at a NIC. The rest of a message is never sent."""
+    """End the current window of a class at a NIC. The rest of a message is never sent."""
     if sources.setting[queue, IN_MESSAGES] != 0:
         backlog = sources.backlog[nic, queue]
         if backlog.sending != NONE:
@@ -431,7 +428,7 @@ def draw_message(sources: Sources, messages: Messages, nic: int, queue: int, bor
 
 @inner
 def think_cycles(sources: Sources, nic: int, queue: int) -> int:
-    """Return the cycles from the delivery of a reply to the next request of a window."""
+    """Return the cycles from the delivery of a reply to the generation of the next request of a window."""
     cycles = int(sources.setting[queue, THINK])
     return cycles if cycles >= 0 else draw_gap(sources, nic, queue) - 1
 
@@ -456,10 +453,7 @@ def enqueue_message(sources: Sources, messages: Messages, message: int) -> None:
 
 @inner
 def draw_packet(sources: Sources, messages: Messages, nic: int, queue: int) -> tuple[int, int, int, int, int, int]:
-    """Draw the packet that a class has due and return (destination NIC, DLID, SL, bytes, flits, stream).
-
-    Call it once per packet, because it advances the random sequence.
-    """
+    """Draw the due packet of a class. Return (destination NIC, DLID, SL, bytes, flits, stream)."""
     setting, bits = sources.setting[queue], sources.bits[nic, queue]
     row, stream = sources.place[queue, nic, 0], NO_STREAM
     if setting[KIND] == FROM_TRACE:

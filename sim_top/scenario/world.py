@@ -373,7 +373,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     )
     levels = _flow_levels(world) if study.measure.flows else []
     meters = new_meters(
-        first=study.run.warm_up_cycles,
+        first_cycle=study.run.warm_up_cycles,
         end_cycle=study.run.cycles,
         nics=len(world.topology.hosts),
         trace_rows=trace_rows,

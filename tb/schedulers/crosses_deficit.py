@@ -31,7 +31,7 @@ def turn_crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "turn_began x after write",
         "accumulated_over_turns x write",
     )
-    found += together("turn_began x reset", "turn_continued x reset", "deficit_lost x write", wild=True)
+    found += together("turn_began x reset", "turn_continued x reset", "deficit_lost x write", forbidden_inputs=True)
     if parameters["keep_on_stall"]:
         found += together("kept_on_stall x turn_began", "kept_on_stall x write")
     return found

@@ -60,7 +60,7 @@ def shared_crosses(parameters: Mapping[str, Any], *, writes: bool = True, ahead:
         Name of its rule for VL15 before a data lane.
     """
     crosses = together("hold x busy link")
-    crosses += together("start x reset", "busy link x reset", "hold x reset", wild=True)
+    crosses += together("start x reset", "busy link x reset", "hold x reset", forbidden_inputs=True)
     if writes:
         crosses += together(
             "start x write",
@@ -69,10 +69,10 @@ def shared_crosses(parameters: Mapping[str, Any], *, writes: bool = True, ahead:
             "hold x write",
             "held x write",
             "reset x write",
-            wild=True,
+            forbidden_inputs=True,
         )
     if parameters["vl15"]:
-        crosses += together("start of VL15 x hold", "start of VL15 x reset", f"{ahead} x reset", wild=True)
+        crosses += together("start of VL15 x hold", "start of VL15 x reset", f"{ahead} x reset", forbidden_inputs=True)
         if writes:
             crosses += together("start of VL15 x write", "start of VL15 x after write", f"{ahead} x write")
     return crosses
@@ -94,8 +94,8 @@ def swap_crosses(parameters: Mapping[str, Any], *, ahead: str = _AHEAD) -> tuple
         "swapped x hold",
         "swapped x write",
         "swapped x reset",
-        wild=True,
+        forbidden_inputs=True,
     )
     if parameters["vl15"]:
-        crosses += together("swapped x start of VL15", f"swapped x {ahead}", wild=True)
+        crosses += together("swapped x start of VL15", f"swapped x {ahead}", forbidden_inputs=True)
     return crosses

@@ -90,11 +90,11 @@ def clear_queues(environment: QueueEnvironment) -> None:
 
 
 @inner
-def draw_size(environment: QueueEnvironment, chances: NDArray[np.int64]) -> int:
+def draw_size(environment: QueueEnvironment, probabilities: NDArray[np.int64]) -> int:
     """Draw a packet size in blocks, within the bounds of the phase."""
-    if draw_below(environment.bits, CERTAIN) < chances[P_EXTREMES]:
+    if draw_below(environment.bits, CERTAIN) < probabilities[P_EXTREMES]:
         return 1 if draw_below(environment.bits, 2) else MAX_PACKET_BLOCKS
-    return chances[P_LEAST] + draw_below(environment.bits, chances[P_MOST] - chances[P_LEAST] + 1)
+    return probabilities[P_LEAST] + draw_below(environment.bits, probabilities[P_MOST] - probabilities[P_LEAST] + 1)
 
 
 @inner
@@ -106,28 +106,28 @@ def set_head(environment: QueueEnvironment, lane: int, blocks: int) -> None:
 
 
 @inner
-def _draw_arrivals(environment: QueueEnvironment, chances: NDArray[np.int64]) -> None:
+def _draw_arrivals(environment: QueueEnvironment, probabilities: NDArray[np.int64]) -> None:
     """Give empty lanes packets, and occasionally toggle the credit of one lane."""
     regs, data_vls = environment.regs, environment.data_vls
     every = (1 << data_vls) - 1
     empty = ~regs[T_REQUEST] & every
-    for _ in range(chances[P_IDLE_BITS]):
+    for _ in range(probabilities[P_IDLE_BITS]):
         if empty == 0:
             break
         empty &= draw_bits(environment.bits)
     if empty != 0:
         for lane in range(data_vls):
             if (empty >> lane) & 1:
-                set_head(environment, lane, draw_size(environment, chances))
+                set_head(environment, lane, draw_size(environment, probabilities))
     if (
         environment.lanes > data_vls
         and not (regs[T_REQUEST] >> data_vls) & 1
-        and draw_below(environment.bits, CERTAIN) < chances[P_VL15]
+        and draw_below(environment.bits, CERTAIN) < probabilities[P_VL15]
     ):
-        set_head(environment, data_vls, draw_size(environment, chances))
-    if chances[P_STALL]:
+        set_head(environment, data_vls, draw_size(environment, probabilities))
+    if probabilities[P_STALL]:
         chance = draw_bits(environment.bits)
-        if chance % CERTAIN < chances[P_STALL]:
+        if chance % CERTAIN < probabilities[P_STALL]:
             regs[T_FITS] ^= 1 << ((chance >> 8) % data_vls)
     else:
         regs[T_FITS] |= every
@@ -136,8 +136,8 @@ def _draw_arrivals(environment: QueueEnvironment, chances: NDArray[np.int64]) ->
 @kernel
 def drive_cycle(
     environment: QueueEnvironment,
-    chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    probabilities: NDArray[np.int64],
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     writes: NDArray[np.int64],
     field_bits: NDArray[np.int64],
     inputs: NDArray[np.int64],
@@ -151,7 +151,7 @@ def drive_cycle(
     regs[T_CHANCE] = chance
     for port in range(ENABLE, INPUTS):
         inputs[port] = 0
-    if wild:
+    if forbidden_inputs:
         every = (1 << environment.lanes) - 1
         regs[T_REQUEST], regs[T_FITS] = draw_bits(environment.bits) & every, draw_bits(environment.bits) & every
         for lane in range(environment.lanes):
@@ -164,23 +164,23 @@ def drive_cycle(
         for field in range(4):
             inputs[SELECT + field] = draw_bits(environment.bits) & ((1 << field_bits[field]) - 1)
     else:
-        _draw_arrivals(environment, chances)
+        _draw_arrivals(environment, probabilities)
         at = regs[T_WRITE]
         if 0 <= at < writes.shape[1]:
             inputs[ENABLE] = (chance >> 40) & regs[T_LEFT_OUT] == 0
             for field in range(4):
                 inputs[SELECT + field] = writes[regs[T_TABLE], at, field] & ((1 << field_bits[field]) - 1)
         inputs[SWAP] = at == writes.shape[1]
-        inputs[RST] = (chance >> 24) & 0xFFFF < chances[P_RESET]
-        inputs[HOLD] = (chance >> 8) & 0xFF < chances[P_HOLD]
-        inputs[READY] = regs[T_BUSY] == 0 if chances[P_PACED] else chance & 0xFF < chances[P_READY]
+        inputs[RST] = (chance >> 24) & 0xFFFF < probabilities[P_RESET]
+        inputs[HOLD] = (chance >> 8) & 0xFF < probabilities[P_HOLD]
+        inputs[READY] = regs[T_BUSY] == 0 if probabilities[P_PACED] else chance & 0xFF < probabilities[P_READY]
     inputs[REQUEST], inputs[FITS] = regs[T_REQUEST], regs[T_FITS]
 
 
 @kernel
 def apply_grant(
     environment: QueueEnvironment,
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     tables: int,
     inputs: NDArray[np.int64],
     lane: int,
@@ -202,7 +202,7 @@ def apply_grant(
     regs[T_NOW] += 1
     if regs[T_WRITE] >= 0:
         regs[T_WRITE] = -1 if inputs[SWAP] != 0 else regs[T_WRITE] + 1
-    elif (regs[T_CHANCE] >> 16) & 0xFF < chances[P_REWRITE]:
+    elif (regs[T_CHANCE] >> 16) & 0xFF < probabilities[P_REWRITE]:
         regs[T_WRITE], regs[T_TABLE] = 0, draw_below(environment.bits, tables)
         _draw_skipped_writes(environment)
     if inputs[RST] != 0:

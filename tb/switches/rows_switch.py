@@ -187,10 +187,12 @@ def _allocate(environment: SwitchEnvironment, cycle: int, rule_counts: NDArray[n
 
 
 @inner
-def _stall(environment: SwitchEnvironment, chances: NDArray[np.int64], rng: NDArray[np.uint64], cycle: int) -> None:
+def _stall(
+    environment: SwitchEnvironment, probabilities: NDArray[np.int64], rng: NDArray[np.uint64], cycle: int
+) -> None:
     """Draw which links stall from this cycle on."""
     for port in range(len(environment.tx)):
-        if draw_below(rng, CERTAIN) < chances[C_STALL]:
+        if draw_below(rng, CERTAIN) < probabilities[C_STALL]:
             environment.stalled[port] = cycle + 1 + draw_below(rng, _LONGEST_STALL)
 
 
@@ -231,22 +233,24 @@ def _begin_packet(
     environment: SwitchEnvironment,
     port: int,
     cycle: int,
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     rng: NDArray[np.uint64],
     words: int,
     rule_counts: NDArray[np.int64],
 ) -> None:
     """Start a packet at a sender that has credit, or is reckless. Golden receives it if its buffer has space."""
-    reckless = chances[C_RECKLESS] != 0
+    reckless = probabilities[C_RECKLESS] != 0
     lanes = environment.up.taken.shape[1]
     lane = draw_lane(environment, rng, reckless)
-    blocks = chances[C_LEAST] + draw_below(rng, chances[C_MOST] - chances[C_LEAST] + 1)
+    blocks = probabilities[C_LEAST] + draw_below(rng, probabilities[C_MOST] - probabilities[C_LEAST] + 1)
     if reckless:
         special = draw_below(rng, 16)
-        blocks = 1 + draw_below(rng, _MOST_BLOCKS) if special == 0 else chances[C_MOST] + 1 if special == 1 else blocks
-    if draw_below(rng, CERTAIN) >= chances[C_SEND] or not (reckless or fits(environment.up, port, lane, blocks)):
+        blocks = (
+            1 + draw_below(rng, _MOST_BLOCKS) if special == 0 else probabilities[C_MOST] + 1 if special == 1 else blocks
+        )
+    if draw_below(rng, CERTAIN) >= probabilities[C_SEND] or not (reckless or fits(environment.up, port, lane, blocks)):
         return
-    dlid = draw_dlid(environment, rng, chances[C_BAD], chances[C_HOT])
+    dlid = draw_dlid(environment, rng, probabilities[C_BAD], probabilities[C_HOT])
     passes, sl, channel, stamp = draw_packet(environment.switches, lane, rng)
     sending = environment.sending[port]
     environment.regs[SERIAL] += 1
@@ -282,13 +286,18 @@ def _begin_packet(
 def _pauses(
     environment: SwitchEnvironment,
     port: int,
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     rng: NDArray[np.uint64],
     rule_counts: NDArray[np.int64],
 ) -> bool:
     """Draw whether a sender pauses before a packet's next flit."""
     sending = environment.sending[port]
-    if chances[C_GAP] == 0 or sending.place == 0 or sending.pauses == 0 or draw_below(rng, CERTAIN) >= chances[C_GAP]:
+    if (
+        probabilities[C_GAP] == 0
+        or sending.place == 0
+        or sending.pauses == 0
+        or draw_below(rng, CERTAIN) >= probabilities[C_GAP]
+    ):
         return False
     sending.pauses -= 1
     rule_counts[GAPS] += 1
@@ -297,13 +306,13 @@ def _pauses(
 
 @inner
 def _receive_credit(
-    environment: SwitchEnvironment, port: int, chances: NDArray[np.int64], rng: NDArray[np.uint64]
+    environment: SwitchEnvironment, port: int, probabilities: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> None:
     """Draw the blocks that a receiver frees and returns. The sender counts at most its used blocks."""
-    reckless = chances[C_RECKLESS] != 0
+    reckless = probabilities[C_RECKLESS] != 0
     lane = draw_lane(environment, rng, reckless)
     environment.received_credit[port, RECEIVED_BLOCKS] = 0
-    if draw_below(rng, CERTAIN) < chances[C_HEAR]:
+    if draw_below(rng, CERTAIN) < probabilities[C_HEAR]:
         receive_credit(environment.remote, environment, port, lane, environment.out_ports.returns.speed, reckless, rng)
 
 
@@ -355,7 +364,7 @@ def _free_returned_space(environment: SwitchEnvironment, slot: int) -> None:
 @kernel
 def fill_rows(
     environment: SwitchEnvironment,
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     rng: NDArray[np.uint64],
     words: int,
     input_fields: NDArray[np.int64],
@@ -382,14 +391,14 @@ def fill_rows(
         _process_events(environment, cycle, rule_counts)
         _allocate(environment, cycle, rule_counts)
         for port in range(ports):
-            _receive_credit(environment, port, chances, rng)
-        _stall(environment, chances, rng, cycle)
+            _receive_credit(environment, port, probabilities, rng)
+        _stall(environment, probabilities, rng, cycle)
         _run_egress(environment, cycle, rule_counts)
         for port in range(ports):
             sending = environment.sending[port]
             if sending.left == 0:
-                _begin_packet(environment, port, cycle, chances, rng, words, rule_counts)
-            if sending.left > 0 and not _pauses(environment, port, chances, rng, rule_counts):
+                _begin_packet(environment, port, cycle, probabilities, rng, words, rule_counts)
+            if sending.left > 0 and not _pauses(environment, port, probabilities, rng, rule_counts):
                 sending.left -= 1
                 _write_flit(
                     environment,
@@ -412,7 +421,7 @@ def fill_rows(
             )
             put(rows, row, input_fields, ready_at(layout, port), environment.stalled[port] <= cycle)
             _write_expected_port(environment, layout, port, slot, output_fields, expected, row)
-        if draw_below(rng, CERTAIN) < chances[C_WRITE]:
+        if draw_below(rng, CERTAIN) < probabilities[C_WRITE]:
             rule, is_enabled = draw_write(environment, cycle % 4, rng), draw_below(rng, 8) != 0
             rule_counts[rule] += is_enabled
             write_table_inputs(environment, cycle % 4, rows, row, input_fields, programs_at(layout), is_enabled)

@@ -65,12 +65,14 @@ DRAW: dict[type, Callable[..., Any]] = {}
 
 
 @by_type(DRAW)
-def draw_inputs(machine: Any, chances: NDArray[np.int64], last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:  # type: ignore[empty-body]
-    """Draw the look-ups and the write of a cycle into ``machine.seen``, and return whether it resets.
+def draw_inputs(  # type: ignore[empty-body]
+    machine: Any, probabilities: NDArray[np.int64], last: NDArray[np.int64], rng: NDArray[np.uint64]
+) -> int:
+    """Draw the look-ups and the write of a cycle into ``machine.input_values``, and return whether it resets.
 
     Parameters
     ----------
-    chances : array of int64, (3,)
+    probabilities : array of int64, (3,)
         Probabilities of a write, of a look-up of the written entry, and of a reset.
     last : array of int64, (1,)
         Value that the stimulus keeps from one cycle to the next.
@@ -85,7 +87,7 @@ def _run(machine: Any, resets: int, outputs: NDArray[np.uint64]) -> None:
 @kernel
 def _fill(
     machine: Any,
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     last: NDArray[np.int64],
     rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
@@ -94,7 +96,7 @@ def _fill(
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     for cycle in range(len(rows)):
-        resets = draw_inputs(machine, chances, last, rng)
+        resets = draw_inputs(machine, probabilities, last, rng)
         put_inputs(rows[cycle], machine.input_fields, resets, machine.input_values)
         _run(machine, resets, expected[cycle])
         log_rules(event_log, machine.rules, cycle)

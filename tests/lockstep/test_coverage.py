@@ -133,14 +133,14 @@ def test_a_cross_counts_cycles_in_which_all_its_events_happen() -> None:
         outputs=outputs,
     )
     rows, expected = np.array([[1], [1], [0], [1]], np.uint64), np.array([[16], [0], [16], [16]], np.uint64)
-    crosses.count(rows, expected, np.array([1, 1, 1, 0], np.uint64), phase="", wild=False)
-    crosses.count(rows, expected, np.array([1, 1, 1, 0], np.uint64), phase="", wild=True)
-    assert crosses.counts(frozenset({"first"}), wild=False) == {
+    crosses.count(rows, expected, np.array([1, 1, 1, 0], np.uint64), phase="", forbidden_inputs=False)
+    crosses.count(rows, expected, np.array([1, 1, 1, 0], np.uint64), phase="", forbidden_inputs=True)
+    assert crosses.counts(frozenset({"first"}), forbidden_inputs=False) == {
         "first x a": 2,
         "a x b is 2": 2,
         "first x a x b is 2": 1,
     }
-    assert list(crosses.counts(frozenset(), wild=False)) == ["a x b is 2"]
+    assert list(crosses.counts(frozenset(), forbidden_inputs=False)) == ["a x b is 2"]
 
 
 def test_a_cross_of_unknown_events_is_refused() -> None:

@@ -86,7 +86,7 @@ def made(
         settings or PortSettings("rr", {"requesters": 0}),
         sources,
         new_meters(
-            first=warm_up,
+            first_cycle=warm_up,
             end_cycle=cycles,
             nics=nics,
             trace_rows=trace_rows,

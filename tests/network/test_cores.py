@@ -189,11 +189,11 @@ def test_every_part_has_its_share_of_each_level() -> None:
 
 
 COMMON = {
-    "border": "barrier letters owner packets credits published",  # written alternately
+    "partition": "barrier mail_counts owner packets credits published",  # written alternately
     "meters": "flow_level",
     "meters.messages": "window",
-    "sources": "active bits due fraction guide held hot last_class left lids on_left pace pairs patience period place "
-    "sends setting target window windows",
+    "sources": "active bits burst_cycles_left due fraction gap_bounds held hot last_class left lids pace pairs "
+    "patience period place sends setting target window windows",
     "switches": "output sc2sc sc2vl",
     "switches.inputs": "drops first lft port",
     "switches.inputs.queues": "filled queue",
@@ -210,7 +210,7 @@ COMMON = {
     "out_ports.queues": "filled queue",
     "out_ports.returns": "packet row",
     "wiring": "cable nic_channel nic_vl",
-    "": "staged",
+    "": "staged_packets",
 }
 """Arrays shared by parts: read-only tables, and arrays with one row for each end, switch or NIC."""
 

@@ -39,7 +39,7 @@ def _packet() -> tuple[Packet, Origin]:
 
 def _digest(deliveries: list[tuple[tuple[int, ...], int]]) -> int:
     """Return the digest of the given deliveries."""
-    meters, (packet, origin) = new_meters(first=0, end_cycle=1000, nics=4), _packet()
+    meters, (packet, origin) = new_meters(first_cycle=0, end_cycle=1000, nics=4), _packet()
     for values, cycle in deliveries:
         for name, value in zip(_FIELDS, values, strict=True):
             setattr(packet if name in _OF_PACKET else origin, name, value)
@@ -71,7 +71,7 @@ def test_every_latency_is_in_its_bin() -> None:
     """Each latency falls into the last histogram bin that starts at or below it."""
     begins = [bin_latency(number) for number in range(300)]
     assert all(one < other for one, other in pairwise(begins))
-    meters, (packet, origin) = new_meters(first=0, end_cycle=1 << 20, nics=1), _packet()
+    meters, (packet, origin) = new_meters(first_cycle=0, end_cycle=1 << 20, nics=1), _packet()
     for latency in (0, 1, 31, 32, 63, 64, 65, 66, 127, 128, 1000, 4095, 4096):
         meters.histogram[:] = 0
         count_delivery(meters, packet, origin, latency)
@@ -86,14 +86,14 @@ def test_parts_are_equal_parts_of_the_measured_stretch() -> None:
         length, borders = end - first, [-(-number * (end - first) // PARTS) for number in range(PARTS + 1)]
         cycles = {cycle for border in borders for cycle in (border - 1, border) if 0 <= cycle < length}
         for cycle in cycles:
-            meters, origin.born = new_meters(first=first, end_cycle=end, nics=1), first + cycle
+            meters, origin.born = new_meters(first_cycle=first, end_cycle=end, nics=1), first + cycle
             count_delivery(meters, packet, origin, first + cycle)
             assert meters.part[0, :, TIMED].nonzero()[0].tolist() == [cycle * PARTS // length]
 
 
 def test_a_doubled_stretch_has_counted_what_came_after_its_old_end() -> None:
     """Deliveries after the old end of a window are counted once the window is doubled."""
-    twice, once = (new_meters(first=10, end_cycle=end, nics=2) for end in (410, 810))
+    twice, once = (new_meters(first_cycle=10, end_cycle=end, nics=2) for end in (410, 810))
     packet, origin = _packet()
     packet.flits = 9
     for target, cycle in ((0, 50), (0, 405), (1, 413), (0, 409 + 500)):
@@ -111,7 +111,7 @@ def test_a_doubled_stretch_has_counted_what_came_after_its_old_end() -> None:
 
 def drawn_histogram(latencies: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the histogram of latencies as the meters count them."""
-    meters, (packet, origin) = new_meters(first=0, end_cycle=1 << 40, nics=1), _packet()
+    meters, (packet, origin) = new_meters(first_cycle=0, end_cycle=1 << 40, nics=1), _packet()
     for latency in latencies.tolist():
         count_delivery(meters, packet, origin, latency)
     assert (meters.total[0, LATENCY_LEAST], meters.total[0, LATENCY_MOST]) == (latencies.min(), latencies.max())

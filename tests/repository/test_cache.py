@@ -241,7 +241,7 @@ def test_hardware_is_keyed_by_its_toolchain(cache: Path, monkeypatch: pytest.Mon
         asked.append(folder)
         raise LookupError
 
-    monkeypatch.setattr(model, "kept_folder", look)
+    monkeypatch.setattr(model, "cached_folder", look)
     ports = (model.Port("rst", 1, is_input=True),)
     for toolchain in ("one", "one", "another"):
         monkeypatch.setattr(verilator, "toolchain", lambda toolchain=toolchain: toolchain)

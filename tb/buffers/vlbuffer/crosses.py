@@ -67,7 +67,7 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "discarded x read",
         "discarded x accepted",
         "discarded x reservation refused",
-        wild=True,
+        forbidden_inputs=True,
     )
     if parameters["writers"] > 1:
         found += together("two_writers x read", "two_writers x reserved", "two_writers x refused")

@@ -73,12 +73,12 @@ class BufferEnvironment(NamedTuple):
 
 @kernel
 def _ports(
-    machine: BufferMachine, environment: BufferEnvironment, chances: NDArray[np.int64], rng: NDArray[np.uint64]
+    machine: BufferMachine, environment: BufferEnvironment, probabilities: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> tuple[int, int]:
     """Choose each port's actions within the contract, and return the reservation (lane, flits)."""
     state, vls = machine.state, machine.vls
     reserved_vl, flits = draw_below(rng, vls), 0
-    if draw_below(rng, _CERTAIN) < chances[C_RESERVE]:
+    if draw_below(rng, _CERTAIN) < probabilities[C_RESERVE]:
         flits = 1 + draw_below(rng, state.mtu_flits)
         if draw_below(rng, 3) == 0:
             flits = 1
@@ -98,15 +98,15 @@ def _ports(
             machine.write_vl[port] = vl
             taken = port == 1 and machine.write_vl[0] == vl
         count = 0
-        if not taken and draw_below(rng, _CERTAIN) < chances[C_WRITE]:
+        if not taken and draw_below(rng, _CERTAIN) < probabilities[C_WRITE]:
             count = min(environment.owed[vl], 1 + draw_below(rng, state.write_flits))
         machine.write_count[port] = count
         environment.owed[vl] -= count
     for port in range(len(machine.read_vl)):
-        if draw_below(rng, _CERTAIN) < chances[C_STAY]:
+        if draw_below(rng, _CERTAIN) < probabilities[C_STAY]:
             machine.read_vl[port] = draw_below(rng, vls)
         other = port == 1 and machine.read_vl[0] == machine.read_vl[1]
-        reads = draw_below(rng, _CERTAIN) < chances[C_READ] and (not other or draw_below(rng, 4) == 0)
+        reads = draw_below(rng, _CERTAIN) < probabilities[C_READ] and (not other or draw_below(rng, 4) == 0)
         machine.read_count[port] = draw_below(rng, state.read_flits + 1) if reads else 0
     return reserved_vl, flits
 
@@ -130,8 +130,8 @@ def _put_flit(
 def _fill(
     machine: BufferMachine,
     environment: BufferEnvironment,
-    chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    probabilities: NDArray[np.int64],
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     data_mask: int,
     pieces_each: int,
     rng: NDArray[np.uint64],
@@ -143,8 +143,8 @@ def _fill(
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, vls = machine.state, machine.vls
     for cycle in range(len(rows)):
-        resets = draw_bits(rng) & 0xFFFF < chances[C_RESET]
-        if wild:
+        resets = draw_bits(rng) & 0xFFFF < probabilities[C_RESET]
+        if forbidden_inputs:
             vl, flits = draw_below(rng, 32), draw_below(rng, 4) * draw_below(rng, state.mtu_flits + 3)
             resets = draw_below(rng, 512) == 0
             for port in range(len(machine.write_vl)):
@@ -154,7 +154,7 @@ def _fill(
                 machine.read_vl[port] = draw_below(rng, 32 if draw_below(rng, 4) == 0 else vls)
                 machine.read_count[port] = draw_below(rng, 4)
         else:
-            vl, flits = _ports(machine, environment, chances, rng)
+            vl, flits = _ports(machine, environment, probabilities, rng)
         put_buffer(machine, rows[cycle], resets, vl, flits)
         for flit in range(len(machine.write_vl) * state.write_flits):
             _put_flit(rows, cycle, data, flit * pieces_each, pieces_each, draw_bits(rng) & data_mask)

@@ -90,7 +90,7 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "absent_lane x level_full",
         "absent_lane x starved",
     )
-    found += together("marked x not free", "victim x not free", wild=True)
+    found += together("marked x not free", "victim x not free", forbidden_inputs=True)
     if parameters["data_vls"] == 1:
         found = without(found, "several lanes over x marked", "root x starved", "marked x starved", "fed x starved")
     return found

@@ -130,22 +130,22 @@ def _run_link(
     state: golden.CCMarkerState,
     inputs: golden.Inputs,
     link: NDArray[np.int64],
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     largest: int,
     rng: NDArray[np.uint64],
 ) -> None:
     """Continue the packet on the link, or start a packet."""
     values, lanes = inputs.values, state.data_vls
     lane = draw_below(rng, lanes)
-    asks, fits = draw_below(rng, CERTAIN) < chances[C_ASK], draw_below(rng, CERTAIN) < chances[C_FIT]
+    asks, fits = draw_below(rng, CERTAIN) < probabilities[C_ASK], draw_below(rng, CERTAIN) < probabilities[C_FIT]
     values[golden.ASKS] = values[golden.ASKS] & ~(1 << lane) | asks << lane
     values[golden.FITS] = values[golden.FITS] & ~(1 << lane) | fits << lane
     values[golden.FREE] = values[golden.START] = 0
     if link[L_BUSY] > 0:
         link[L_BUSY] -= 1
         return
-    values[golden.FREE] = draw_below(rng, CERTAIN) >= chances[C_STALL]
-    if values[golden.FREE] == 0 or draw_below(rng, CERTAIN) >= chances[C_START]:
+    values[golden.FREE] = draw_below(rng, CERTAIN) >= probabilities[C_STALL]
+    if values[golden.FREE] == 0 or draw_below(rng, CERTAIN) >= probabilities[C_START]:
         return
     vl, able = draw_below(rng, lanes), values[golden.ASKS] & values[golden.FITS]
     if draw_below(rng, 64) == 0:
@@ -173,9 +173,9 @@ def _draw_any_inputs(state: golden.CCMarkerState, inputs: golden.Inputs, maximum
 def _fill(
     machine: CCMarkerMachine,
     link: NDArray[np.int64],
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     sizes: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
@@ -185,15 +185,15 @@ def _fill(
     state, given, largest, most = machine.state, machine.input_values, sizes[0], sizes[1]
     for cycle in range(len(rows)):
         given.values[golden.W_ENABLE] = 0
-        if wild:
+        if forbidden_inputs:
             _draw_any_inputs(state, given, most, rng)
         else:
-            if draw_below(rng, CERTAIN) < chances[C_MEASURE]:
+            if draw_below(rng, CERTAIN) < probabilities[C_MEASURE]:
                 _draw_measure(state, given, most, rng)
-            _run_link(state, given, link, chances, largest, rng)
+            _run_link(state, given, link, probabilities, largest, rng)
         more = _MORE_AT_START if given.values[golden.START] != 0 else 1
-        resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
-        if draw_below(rng, CERTAIN) < more * chances[C_WRITE]:
+        resets = draw_below(rng, CERTAIN) < more * probabilities[C_RESET]
+        if draw_below(rng, CERTAIN) < more * probabilities[C_WRITE]:
             _draw_write(given, rng)
         _draw_flit(given, rng)
         link[L_STARTED] += given.values[golden.START]

@@ -129,8 +129,8 @@ def _write_defaults(inputs: golden.Inputs, cycle: int) -> None:
 def _fill(
     machine: CCSourceMachine,
     now: NDArray[np.int64],
-    chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    probabilities: NDArray[np.int64],
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
@@ -140,21 +140,21 @@ def _fill(
     made, given, since_reset = machine.made, machine.input_values, machine.cycle
     asks, tells, written = given.request, given.becn, given.setting_write
     for cycle in range(len(rows)):
-        resets = draw_below(rng, CERTAIN) < chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < probabilities[C_RESET]
         written[golden.W_ENABLE] = 0
         if draw_below(rng, 1024) == 0:
             now[N_BURST] ^= 1
-        chance = chances[C_BECN] if now[N_BURST] else chances[C_BECN] // _QUIET
+        chance = probabilities[C_BECN] if now[N_BURST] else probabilities[C_BECN] // _QUIET
         tells[golden.TELL] = draw_below(rng, CERTAIN) < chance
-        asks[golden.ASK] = draw_below(rng, CERTAIN) < chances[C_ASK]
-        asks[golden.ASK_BLOCKS] = 1 + draw_below(rng, 2 if draw_below(rng, CERTAIN) < chances[C_SHORT] else 66)
+        asks[golden.ASK] = draw_below(rng, CERTAIN) < probabilities[C_ASK]
+        asks[golden.ASK_BLOCKS] = 1 + draw_below(rng, 2 if draw_below(rng, CERTAIN) < probabilities[C_SHORT] else 66)
         _draw_flow(made, asks, tells, rng)
         _draw_flow(made, tells, asks, rng)
-        if since_reset[0] < 49 and chances[C_WRITE] >= 0:
+        if since_reset[0] < 49 and probabilities[C_WRITE] >= 0:
             _write_defaults(given, since_reset[0])
-        elif draw_below(rng, CERTAIN) < chances[C_WRITE]:
+        elif draw_below(rng, CERTAIN) < probabilities[C_WRITE]:
             _draw_write(made, written, rng)
-        if wild:
+        if forbidden_inputs:
             asks[golden.ASK_BLOCKS] = draw_below(rng, 128)
             written[golden.W_SELECT], written[golden.W_LIMIT] = draw_below(rng, 4), draw_below(rng, CCT_ENTRIES)
             written[golden.W_PORT_MODE], written[golden.W_MINIMUM] = draw_below(rng, 2), draw_below(rng, 256)

@@ -125,8 +125,8 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "sent_for_advance x reset",
         "corrupt x reset",
         f"FCP sent x {AHEAD}",
-        wild=True,
+        forbidden_inputs=True,
     )
     if parameters["watchdog_cycles"] <= _MOST_WATCHDOG:
-        found += together("overdue x granted", "overdue x taken_over", "overdue x corrupt", wild=True)
+        found += together("overdue x granted", "overdue x taken_over", "overdue x corrupt", forbidden_inputs=True)
     return without(found, *_SELDOM) if parameters["data_vls"] < _FEW else found

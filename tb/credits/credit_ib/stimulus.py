@@ -79,7 +79,7 @@ def _send(
     inputs: golden.Inputs,
     link: Link,
     slot: int,
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     rng: NDArray[np.uint64],
 ) -> None:
     """Send a due FCP, or else the packet of a random lane if it fits."""
@@ -91,11 +91,11 @@ def _send(
             inputs.flags[golden.TAIL] = 1
             regs[L_FLYING] = 0
         return
-    lost = draw_below(rng, CERTAIN) < chances[C_LOSS]
+    lost = draw_below(rng, CERTAIN) < probabilities[C_LOSS]
     vl, packet = golden.offered_fcp(state, initializing)
     if vl >= 0:
         inputs.flags[golden.TAKEN] = 1
-        if draw_below(rng, CERTAIN) < chances[C_CORRUPT]:
+        if draw_below(rng, CERTAIN) < probabilities[C_CORRUPT]:
             packet ^= (1 + draw_below(rng, CERTAIN - 1)) << draw_below(rng, FCP_BITS - 15)
         if not lost:
             link.kind[slot], link.first[slot] = _FCP, packet
@@ -103,7 +103,7 @@ def _send(
         return
     lane = draw_below(rng, state.data_vls)
     blocks = inputs.blocks[lane]
-    if draw_below(rng, CERTAIN) >= chances[C_SEND] or not golden.fits(state, lane, blocks, initializing):
+    if draw_below(rng, CERTAIN) >= probabilities[C_SEND] or not golden.fits(state, lane, blocks, initializing):
         return
     inputs.flags[golden.GRANT] = 1
     inputs.values[golden.GRANT_VL], inputs.values[golden.GRANT_BLOCKS] = lane, blocks
@@ -119,11 +119,11 @@ def _send(
 
 @kernel
 def _free_block(
-    state: golden.CreditIBState, inputs: golden.Inputs, chances: NDArray[np.int64], rng: NDArray[np.uint64]
+    state: golden.CreditIBState, inputs: golden.Inputs, probabilities: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> None:
     """Remove a block from the buffer of a random non-empty lane."""
     lane = draw_below(rng, state.data_vls)
-    if draw_below(rng, CERTAIN) >= chances[C_FREE]:
+    if draw_below(rng, CERTAIN) >= probabilities[C_FREE]:
         return
     for _ in range(state.data_vls):
         if state.room[lane] < state.buffer_blocks:
@@ -134,9 +134,9 @@ def _free_block(
 
 
 @inner
-def _new_heads(inputs: golden.Inputs, chances: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
+def _new_heads(inputs: golden.Inputs, probabilities: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
     lane = draw_below(rng, len(inputs.blocks))
-    inputs.blocks[lane] = chances[C_LEAST] + draw_below(rng, chances[C_MOST] - chances[C_LEAST] + 1)
+    inputs.blocks[lane] = probabilities[C_LEAST] + draw_below(rng, probabilities[C_MOST] - probabilities[C_LEAST] + 1)
 
 
 @inner
@@ -196,8 +196,8 @@ def _fill(
     outward: Link,
     inward: Link,
     clock: NDArray[np.int64],
-    chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    probabilities: NDArray[np.int64],
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
@@ -209,28 +209,28 @@ def _fill(
     for cycle in range(len(rows)):
         slot = clock[0] % FLIGHT
         clock[0] += 1
-        resets = draw_below(rng, CERTAIN) < chances[C_RESET]
-        if chances[C_HOLD] != 0:
+        resets = draw_below(rng, CERTAIN) < probabilities[C_RESET]
+        if probabilities[C_HOLD] != 0:
             _draw_advancing_limit(port, at_port, rng)
-        elif wild:
-            _draw_any_inputs(port, at_port, rng, chances[C_LOSS] != 0)
-            resets = chances[C_LOSS] == 0 and (clock[0] >> _RESETS_BIT) & 1 != 0 and draw_below(rng, 256) == 0
+        elif forbidden_inputs:
+            _draw_any_inputs(port, at_port, rng, probabilities[C_LOSS] != 0)
+            resets = probabilities[C_LOSS] == 0 and (clock[0] >> _RESETS_BIT) & 1 != 0 and draw_below(rng, 256) == 0
         else:
             _clear(at_port)
             _clear(at_far)
-            at_port.flags[golden.INIT] = draw_below(rng, CERTAIN) < chances[C_INIT]
+            at_port.flags[golden.INIT] = draw_below(rng, CERTAIN) < probabilities[C_INIT]
             _receive(at_port, inward, slot)
             _receive(at_far, outward, slot)
-            _new_heads(at_port, chances, rng)
-            _new_heads(at_far, chances, rng)
-            _send(port, at_port, outward, slot, chances, rng)
-            _send(far, at_far, inward, slot, chances, rng)
-            _free_block(port, at_port, chances, rng)
-            _free_block(far, at_far, chances, rng)
+            _new_heads(at_port, probabilities, rng)
+            _new_heads(at_far, probabilities, rng)
+            _send(port, at_port, outward, slot, probabilities, rng)
+            _send(far, at_far, inward, slot, probabilities, rng)
+            _free_block(port, at_port, probabilities, rng)
+            _free_block(far, at_far, probabilities, rng)
         put_credit_ib(machine, rows[cycle], resets)
         run_credit_ib(machine, resets, expected[cycle])
         log_rules(event_log, machine.rules, cycle)
-        if not wild:
+        if not forbidden_inputs:
             golden.step(far, at_far, far_rules)
         if resets:
             golden.reset(far)

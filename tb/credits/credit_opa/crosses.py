@@ -79,7 +79,7 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "return error x granted",
         "return error x freed",
         "return error x change under way",
-        wild=True,
+        forbidden_inputs=True,
     )
     if parameters["vls"] > _FEW:
         return found

@@ -94,17 +94,17 @@ def _program(
     port: golden.CreditOPAState,
     inputs: golden.Inputs,
     environment: CreditEnvironment,
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     rng: NDArray[np.uint64],
 ) -> None:
     """Write a division limit by limit, then request the change."""
     regs = environment.regs
     vls = port.vls
     if regs[0, W_WRITE] < 0:
-        if port.regs[golden.STEP] == 0 and draw_below(rng, CERTAIN) < chances[C_CHANGE]:
+        if port.regs[golden.STEP] == 0 and draw_below(rng, CERTAIN) < probabilities[C_CHANGE]:
             _draw_division(environment, rng)
             regs[0, W_WRITE] = 0
-        elif chances[C_CHANGE] and draw_below(rng, 256) == 0:
+        elif probabilities[C_CHANGE] and draw_below(rng, 256) == 0:
             inputs.flags[golden.APPLY] = port.regs[golden.STEP] != 0
             inputs.flags[golden.ENABLE] = 1
             inputs.values[golden.SELECT] = 3
@@ -131,7 +131,7 @@ def _run_end(
     environment: CreditEnvironment,
     end: int,
     slot: int,
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     rng: NDArray[np.uint64],
 ) -> None:
     """Receive, free and send at one end. It sends in direction ``end`` and receives from the other."""
@@ -144,11 +144,11 @@ def _run_end(
         inputs.flags[golden.LTP_ARRIVED] = 1
         inputs.values[golden.CREDIT_IN] = environment.ltp[other, slot] - 1
         environment.ltp[other, slot] = 0
-    if draw_below(rng, CERTAIN) < chances[C_LTP]:
+    if draw_below(rng, CERTAIN) < probabilities[C_LTP]:
         inputs.flags[golden.LTP_SENT] = 1
         environment.ltp[end, slot] = 1 + golden.outgoing_bits(state)
     vl = draw_below(rng, state.vls)
-    if draw_below(rng, CERTAIN) < chances[C_FREE]:
+    if draw_below(rng, CERTAIN) < probabilities[C_FREE]:
         for _ in range(state.vls):
             if environment.held[other, vl] > 0:
                 units = min(environment.held[other, vl], 1 + draw_below(rng, 3))
@@ -158,13 +158,13 @@ def _run_end(
                 break
             vl = vl + 1 if vl + 1 < state.vls else 0
     lane = draw_below(rng, state.vls)
-    inputs.blocks[lane] = chances[C_LEAST] + draw_below(rng, chances[C_MOST] - chances[C_LEAST] + 1)
+    inputs.blocks[lane] = probabilities[C_LEAST] + draw_below(rng, probabilities[C_MOST] - probabilities[C_LEAST] + 1)
     if regs[end, W_BUSY] > 0:
         regs[end, W_BUSY] -= 1
         return
     lane = draw_below(rng, state.vls)
     blocks = inputs.blocks[lane]
-    if draw_below(rng, CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
+    if draw_below(rng, CERTAIN) < probabilities[C_SEND] and golden.fits(state, lane, blocks):
         inputs.flags[golden.GRANT] = 1
         inputs.values[golden.GRANT_VL], inputs.values[golden.GRANT_BLOCKS] = lane, blocks
         environment.packet_vl[end, slot], environment.packet_blocks[end, slot] = lane, blocks
@@ -178,8 +178,8 @@ def _fill(
     far: golden.CreditOPAState,
     at_far: golden.Inputs,
     environment: CreditEnvironment,
-    chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    probabilities: NDArray[np.int64],
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
@@ -191,23 +191,23 @@ def _fill(
     for cycle in range(len(rows)):
         slot = environment.regs[0, W_CLOCK] % FLIGHT
         environment.regs[0, W_CLOCK] += 1
-        resets = draw_below(rng, CERTAIN) < chances[C_RESET]
-        if wild:
+        resets = draw_below(rng, CERTAIN) < probabilities[C_RESET]
+        if forbidden_inputs:
             draw_any_inputs(port, at_port, environment.regs[0, W_CLOCK], rng)
             resets = draw_below(rng, 8192) == 0 or environment.regs[0, W_CLOCK] & ((4 << TURN_BITS) - 1) == 0
         else:
             for given in (at_port, at_far):
                 given.flags[:] = 0
                 given.values[:] = 0
-            _run_end(port, at_port, environment, 0, slot, chances, rng)
-            _run_end(far, at_far, environment, 1, slot, chances, rng)
-            _program(port, at_port, environment, chances, rng)
+            _run_end(port, at_port, environment, 0, slot, probabilities, rng)
+            _run_end(far, at_far, environment, 1, slot, probabilities, rng)
+            _program(port, at_port, environment, probabilities, rng)
             if resets and draw_below(rng, 2):
                 at_port.flags[golden.APPLY] = 1
         put_credit_opa(machine, rows[cycle], resets)
         run_credit_opa(machine, resets, expected[cycle])
         log_rules(event_log, machine.rules, cycle)
-        if not wild:
+        if not forbidden_inputs:
             golden.step(far, at_far, far_rules)
         if resets:
             start_far_end(far)

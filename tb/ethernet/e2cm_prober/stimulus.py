@@ -144,8 +144,8 @@ def _draw_anything(state: golden.E2CMProberState, values: NDArray[np.int64], rng
 def _fill(
     machine: E2CMProberMachine,
     link: NDArray[np.int64],
-    chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    probabilities: NDArray[np.int64],
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
@@ -155,23 +155,23 @@ def _fill(
     state, values = machine.state, machine.input_values
     flows = state.probers.probe.shape[1]
     for cycle in range(len(rows)):
-        values[golden.ORDER] = draw_below(rng, CERTAIN) < chances[C_ORDER]
-        if wild:
+        values[golden.ORDER] = draw_below(rng, CERTAIN) < probabilities[C_ORDER]
+        if forbidden_inputs:
             _draw_anything(state, values, rng)
         else:
             values[golden.FLOW] = draw_below(rng, _HOT) if draw_below(rng, 16) else draw_below(rng, flows)
-            values[golden.REPLY] = draw_below(rng, CERTAIN) < chances[C_REPLY]
-            values[golden.LIMITED] = draw_below(rng, CERTAIN) < chances[C_LIMITED]
+            values[golden.REPLY] = draw_below(rng, CERTAIN) < probabilities[C_REPLY]
+            values[golden.LIMITED] = draw_below(rng, CERTAIN) < probabilities[C_LIMITED]
             _draw_start(state, values, rng)
             _draw_reply(state, values, rng)
-        values[golden.W_ENABLE] = draw_below(rng, CERTAIN) < chances[C_WRITE]
+        values[golden.W_ENABLE] = draw_below(rng, CERTAIN) < probabilities[C_WRITE]
         values[golden.W_FLOW] = draw_below(rng, _HOT) if draw_below(rng, 4) else draw_below(rng, 1 << FLOW_BITS)
         if draw_below(rng, 8) == 0:
             values[golden.W_FLOW] = values[golden.FLOW]
         values[golden.W_BASE] = (1 << 12) + _up_to_bits(rng, 16) if draw_below(rng, 8) else draw_below(rng, _MODULUS)
         ready = golden.is_ready(state)
         more = _MORE_AT_ONCE if ready else 1
-        resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < more * probabilities[C_RESET]
         link[COUNT] += ready and values[golden.ORDER] != 0
         put_inputs(rows[cycle], machine.input_fields, resets, values)
         run_e2cm_prober(machine, resets, expected[cycle])

@@ -107,18 +107,18 @@ def _draw_frames(
     state: golden.ECMCPState,
     values: NDArray[np.int64],
     link: NDArray[np.int64],
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     largest: int,
     rng: NDArray[np.uint64],
 ) -> None:
     """Draw joining and leaving frames that move the queue towards the target."""
     made, point_state = state.points, state.points.point[0]
-    if draw_below(rng, CERTAIN) < chances[C_TURN]:
+    if draw_below(rng, CERTAIN) < probabilities[C_TURN]:
         link[TARGET] = _target_queue(state, rng)
     distance = link[TARGET] - point_state.queue
     rises = distance > 0 or (distance == 0 and draw_below(rng, 2) == 0)
-    values[golden.ENTER] = draw_below(rng, CERTAIN) < (chances[C_ENTER] if rises else chances[C_ENTER] // 8)
-    values[golden.LEAVE] = draw_below(rng, CERTAIN) < (chances[C_LEAVE] // 8 if rises else chances[C_LEAVE])
+    values[golden.ENTER] = draw_below(rng, CERTAIN) < (probabilities[C_ENTER] if rises else probabilities[C_ENTER] // 8)
+    values[golden.LEAVE] = draw_below(rng, CERTAIN) < (probabilities[C_LEAVE] // 8 if rises else probabilities[C_LEAVE])
     values[golden.ENTER_BYTES] = _length(abs(distance), largest, rng)
     values[golden.LEAVE_BYTES] = _length(abs(distance), largest, rng)
     if draw_below(rng, 64) != 0:
@@ -126,7 +126,7 @@ def _draw_frames(
     left = made.sample_bytes - point_state.passed
     if left <= _MOST_BYTES and draw_below(rng, 8) == 0:
         values[golden.ENTER_BYTES] = left
-    values[golden.MANAGED] = draw_below(rng, CERTAIN) < chances[C_MANAGED]
+    values[golden.MANAGED] = draw_below(rng, CERTAIN) < probabilities[C_MANAGED]
     if made.random and draw_below(rng, 4) == 0:
         values[golden.ENTER_BYTES] = _just_sampled(state, rng)
 
@@ -144,9 +144,9 @@ def _draw_tags(values: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
 def _fill(
     machine: ECMCPMachine,
     link: NDArray[np.int64],
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     largest: int,
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
@@ -157,7 +157,7 @@ def _fill(
     for cycle in range(len(rows)):
         if draw_below(rng, 1024) == 0:
             values[golden.CPID] = draw_below(rng, _CPIDS)
-        if wild:
+        if forbidden_inputs:
             values[golden.ENTER], values[golden.LEAVE], values[golden.MANAGED] = (
                 draw_below(rng, 2),
                 draw_below(rng, 2),
@@ -166,9 +166,9 @@ def _fill(
             values[golden.ENTER_BYTES] = draw_below(rng, _MOST_BYTES + 1)
             values[golden.LEAVE_BYTES] = draw_below(rng, _MOST_BYTES + 1)
         else:
-            _draw_frames(state, values, link, chances, largest, rng)
+            _draw_frames(state, values, link, probabilities, largest, rng)
         _draw_tags(values, rng)
-        resets = draw_below(rng, CERTAIN) < chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < probabilities[C_RESET]
         link[COUNT] += values[golden.ENTER]
         put_inputs(rows[cycle], machine.input_fields, resets, values)
         run_ecm_cp(machine, resets, expected[cycle])

@@ -70,14 +70,14 @@ class SourcePhase:
 
 @inner
 def _draw_order(
-    state: golden.ECMRPState, values: NDArray[np.int64], chances: NDArray[np.int64], rng: NDArray[np.uint64]
+    state: golden.ECMRPState, values: NDArray[np.int64], probabilities: NDArray[np.int64], rng: NDArray[np.uint64]
 ) -> None:
     """Draw an order, mostly for a few flows. Positive feedback mostly comes from the sender that lowered the rate."""
     made = state.limiters
     flows = made.flow.shape[1]
     values[golden.FLOW] = draw_below(rng, _HOT) if draw_below(rng, 16) else draw_below(rng, flows)
     flow_state = made.flow[0, values[golden.FLOW]]
-    values[golden.ASK] = draw_below(rng, CERTAIN) < chances[C_ASK]
+    values[golden.ASK] = draw_below(rng, CERTAIN) < probabilities[C_ASK]
     values[golden.FRAME_BYTES] = (
         draw_below(rng, made.bucket // TOKENS_PER_BYTE + 1) if draw_below(rng, 8) else draw_below(rng, _MOST_BYTES)
     )
@@ -86,16 +86,16 @@ def _draw_order(
         there = min(made.bucket, flow_state.tokens + passed * flow_state.rate)
         values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (draw_below(rng, 4) != 0))
     kind = draw_below(rng, CERTAIN)
-    if kind < chances[C_STOP]:
+    if kind < probabilities[C_STOP]:
         values[golden.NOTICE] = _STOP
-    elif kind < chances[C_STOP] + chances[C_DRIFT]:
+    elif kind < probabilities[C_STOP] + probabilities[C_DRIFT]:
         values[golden.NOTICE] = _DRIFT
     else:
         values[golden.NOTICE] = _PROBE if draw_below(rng, 2) else _POINT
     values[golden.CPID] = 1 + draw_below(rng, 2) if draw_below(rng, 8) else draw_below(rng, _CPIDS)
     size = draw_below(rng, (2, 64, 700, _FEEDBACKS // 2)[draw_below(rng, 4)])
     values[golden.FEEDBACK] = -1 - size
-    if draw_below(rng, CERTAIN) < chances[C_RISE]:
+    if draw_below(rng, CERTAIN) < probabilities[C_RISE]:
         values[golden.FEEDBACK] = size
         if draw_below(rng, 4) and flow_state.limited != 0:
             values[golden.NOTICE] = flow_state.probe if values[golden.NOTICE] <= _PROBE else values[golden.NOTICE]
@@ -106,8 +106,8 @@ def _draw_order(
 def _fill(
     machine: ECMRPMachine,
     link: NDArray[np.int64],
-    chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    probabilities: NDArray[np.int64],
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
@@ -116,17 +116,17 @@ def _fill(
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
     state, values = machine.state, machine.input_values
     for cycle in range(len(rows)):
-        values[golden.ORDER] = draw_below(rng, CERTAIN) < chances[C_ORDER]
-        if wild:
+        values[golden.ORDER] = draw_below(rng, CERTAIN) < probabilities[C_ORDER]
+        if forbidden_inputs:
             values[golden.ASK], values[golden.FLOW] = draw_below(rng, 2), draw_below(rng, state.limiters.flow.shape[1])
             values[golden.FRAME_BYTES], values[golden.NOTICE] = draw_below(rng, _MOST_BYTES + 1), draw_below(rng, 4)
             values[golden.CPID] = draw_below(rng, 4)
             values[golden.FEEDBACK] = draw_below(rng, _FEEDBACKS) - _FEEDBACKS // 2
         else:
-            _draw_order(state, values, chances, rng)
+            _draw_order(state, values, probabilities, rng)
         ready = golden.is_ready(state)
         more = _MORE_AT_ONCE if ready else 1
-        resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < more * probabilities[C_RESET]
         link[COUNT] += ready and values[golden.ORDER] != 0
         put_inputs(rows[cycle], machine.input_fields, resets, values)
         run_ecm_rp(machine, resets, expected[cycle])

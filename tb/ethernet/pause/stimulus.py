@@ -120,19 +120,19 @@ def _draw_frames(
     state: golden.PauseState,
     values: NDArray[np.int64],
     link: NDArray[np.int64],
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     full: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
 ) -> None:
     """Draw arriving and leaving frames that move the level towards its target."""
     level = state.watermarks.input[0].level
-    if draw_below(rng, CERTAIN) < chances[C_TURN]:
+    if draw_below(rng, CERTAIN) < probabilities[C_TURN]:
         link[TARGET] = _target_level(state.watermarks, rng)
     target = state.watermarks.memory_bytes if full else link[TARGET]
     rises = level < target or (level == target and draw_below(rng, 2) == 0)
     distance = abs(target - level)
-    arrive = chances[C_ARRIVE] if rises or full else chances[C_ARRIVE] // 4
-    leave = chances[C_LEAVE] // 4 if rises else chances[C_LEAVE]
+    arrive = probabilities[C_ARRIVE] if rises or full else probabilities[C_ARRIVE] // 4
+    leave = probabilities[C_LEAVE] // 4 if rises else probabilities[C_LEAVE]
     values[golden.ARRIVE] = draw_below(rng, CERTAIN) < arrive
     values[golden.LEAVE] = draw_below(rng, CERTAIN) < leave
     values[golden.ARRIVE_BYTES], values[golden.LEAVE_BYTES] = _length(distance, rng), _length(distance, rng)
@@ -144,9 +144,9 @@ def _draw_frames(
 def _fill(
     machine: PauseMachine,
     link: NDArray[np.int64],
-    chances: NDArray[np.int64],
+    probabilities: NDArray[np.int64],
     full: bool,  # noqa: FBT001 - kernels take positional arguments only
-    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    forbidden_inputs: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
@@ -159,7 +159,7 @@ def _fill(
         now = state.previous_state[golden.NOW]
         values[golden.W_ENABLE] = 0
         wanted = watermarks.is_pause_frame_due(marks, 0, now)
-        if wild:
+        if forbidden_inputs:
             values[golden.ARRIVE], values[golden.LEAVE], values[golden.SAID] = (
                 draw_below(rng, 2),
                 draw_below(rng, 2),
@@ -168,13 +168,15 @@ def _fill(
             values[golden.ARRIVE_BYTES] = draw_below(rng, _MOST_BYTES + 1)
             values[golden.LEAVE_BYTES] = draw_below(rng, _MOST_BYTES + 1)
         else:
-            _draw_frames(state, values, link, chances, full, rng)
-            values[golden.SAID] = draw_below(rng, CERTAIN) < (chances[C_SAY] if wanted else chances[C_UNASKED])
+            _draw_frames(state, values, link, probabilities, full, rng)
+            values[golden.SAID] = draw_below(rng, CERTAIN) < (
+                probabilities[C_SAY] if wanted else probabilities[C_UNASKED]
+            )
         drops = golden.drops_frame(state, values)
         more = _MORE_AT_ONCE if drops or wanted else 1
-        if draw_below(rng, CERTAIN) < (_MORE_AT_ONCE if drops else 1) * chances[C_WRITE]:
+        if draw_below(rng, CERTAIN) < (_MORE_AT_ONCE if drops else 1) * probabilities[C_WRITE]:
             _draw_settings(state, values, rng)
-        resets = draw_below(rng, CERTAIN) < more * chances[C_RESET]
+        resets = draw_below(rng, CERTAIN) < more * probabilities[C_RESET]
         link[COUNT] += values[golden.ARRIVE]
         put_inputs(rows[cycle], machine.input_fields, resets, values)
         run_pause(machine, resets, expected[cycle])

@@ -154,9 +154,9 @@ class Cross:
     wild: bool = False
 
 
-def together(*names: str, wild: bool = False) -> tuple[Cross, ...]:
+def together(*names: str, forbidden_inputs: bool = False) -> tuple[Cross, ...]:
     """Return crosses by name. A name joins the cross's events by `` x ``."""
-    return tuple(Cross(name, tuple(name.split(" x ")), wild) for name in names)
+    return tuple(Cross(name, tuple(name.split(" x ")), forbidden_inputs) for name in names)
 
 
 def without(crosses: Iterable[Cross], *names: str) -> tuple[Cross, ...]:
@@ -265,9 +265,11 @@ class Crosses:
         self._tame = _Group(self.crosses, rules)
         self._wild = _Group([cross for cross in self.crosses if cross.wild], rules)
 
-    def count(self, rows: Words, expected: Words, event_words: NDArray[np.uint64], *, phase: str, wild: bool) -> None:
+    def count(
+        self, rows: Words, expected: Words, event_words: NDArray[np.uint64], *, phase: str, forbidden_inputs: bool
+    ) -> None:
         """Count the crosses of a batch whose cycles all belong to one phase."""
-        group, cycles = self._wild if wild else self._tame, len(rows)
+        group, cycles = self._wild if forbidden_inputs else self._tame, len(rows)
         if not len(group.members):
             return
         self._cycles.show(rows, expected, event_words, phase)
@@ -277,8 +279,11 @@ class Crosses:
             truths[row, :cycles] = self._events[name](self._cycles)
         _count_together(truths, cycles, group.members, group.counts)
 
-    def counts(self, applicable: frozenset[str], *, wild: bool) -> dict[str, int]:
-        """Return the count of each cross whose rules all apply. ``wild`` selects phases with forbidden inputs."""
+    def counts(self, applicable: frozenset[str], *, forbidden_inputs: bool) -> dict[str, int]:
+        """Return the count of each cross whose rules all apply.
+
+        Crosses that need forbidden inputs are left out unless ``forbidden_inputs``.
+        """
         totals = dict.fromkeys((cross.name for cross in self.crosses), 0)
         for cross, count in zip(self.crosses, self._tame.counts.tolist(), strict=True):
             totals[cross.name] += count
@@ -287,5 +292,5 @@ class Crosses:
         return {
             cross.name: totals[cross.name]
             for cross in self.crosses
-            if (wild or not cross.wild) and not (set(cross.events) & self._rules) - applicable
+            if (forbidden_inputs or not cross.wild) and not (set(cross.events) & self._rules) - applicable
         }

@@ -114,7 +114,7 @@ class Stimulus(ABC):
         """Return the count so far of each cross that must be reached."""
         if self.crosses is None:
             return {}
-        return self.crosses.counts(self.applicable, wild=any(phase.wild for phase in self.phases))
+        return self.crosses.counts(self.applicable, forbidden_inputs=any(phase.wild for phase in self.phases))
 
     @abstractmethod
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
@@ -143,7 +143,11 @@ class Stimulus(ABC):
         self._run(self._phase, rows[:count], expected[:count], counts)
         if self.crosses is not None:
             self.crosses.count(
-                rows[:count], expected[:count], self.happened.words[:count], phase=phase.name, wild=phase.wild
+                rows[:count],
+                expected[:count],
+                self.happened.words[:count],
+                phase=phase.name,
+                forbidden_inputs=phase.wild,
             )
         self._done += count
         return count

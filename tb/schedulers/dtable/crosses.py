@@ -25,7 +25,7 @@ _EXACT = together(
     "nobody_served x swapped",
     "turn_began x after swap",
 )
-_EXACT += together("swap_waited x write", wild=True)
+_EXACT += together("swap_waited x write", forbidden_inputs=True)
 _PACKED = together(
     "saturated x turn_began",
     "saturated x deficit_used",
@@ -41,7 +41,7 @@ _PACKED = together(
     "high read x after swap",
     "high read x after write",
 )
-_PACKED += together("low read x after reset", "high read x after reset", wild=True)
+_PACKED += together("low read x after reset", "high read x after reset", forbidden_inputs=True)
 _LINE_RATE = together(
     "stayed x swapped",
     "turn_began x swapped",
@@ -65,7 +65,7 @@ _LINE_RATE = together(
     "waited x start",
     "emptied x start",
 )
-_LINE_RATE += together("stayed x reset", wild=True)
+_LINE_RATE += together("stayed x reset", forbidden_inputs=True)
 
 EVENTS: Mapping[str, Event] = {
     **EGRESS_EVENTS,

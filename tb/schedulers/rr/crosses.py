@@ -19,7 +19,7 @@ _FEW = 2
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can reach. Without requesters there is no map to write."""
     found = together("moved_on x skipped", "went_round x skipped", "same_again x skipped", "moved_on x after reset")
-    found += together("moved_on x reset", "went_round x reset", wild=True)
+    found += together("moved_on x reset", "went_round x reset", forbidden_inputs=True)
     if parameters["requesters"]:
         found += together("moved_on x write", "went_round x write", "same_again x write", "moved_on x after write")
     if (parameters["requesters"] or parameters["data_vls"]) <= _FEW:

@@ -30,7 +30,7 @@ _TAGS = together(
     "lane_lost x least_tag",
     "lane_lost x tagged",
 )
-_RESETS = together("tagged x reset", "least_tag x reset", wild=True)
+_RESETS = together("tagged x reset", "least_tag x reset", forbidden_inputs=True)
 _FEW = 2
 """Most requesters of which none is left when two have tags."""
 

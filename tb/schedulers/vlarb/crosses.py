@@ -47,7 +47,7 @@ _LIMITS = together(
     "reloaded_on_high_empty x list_resumed",
     "expired_but_low_empty x limit_overshot",
 )
-_VL15 = together("vl15_under_hold x write", "vl15_under_hold x swapped", wild=True)
+_VL15 = together("vl15_under_hold x write", "vl15_under_hold x swapped", forbidden_inputs=True)
 _LINE_RATE = together(
     "stayed x swapped",
     "taken x swapped",

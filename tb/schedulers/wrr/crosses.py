@@ -32,7 +32,7 @@ _TURNS = together(
     "weight_lowered x write",
     "turn_continued x after write",
 )
-_RESETS = together("turn_continued x reset", "turn_passed x reset", wild=True)
+_RESETS = together("turn_continued x reset", "turn_passed x reset", forbidden_inputs=True)
 _FEW = 2
 """Most requesters with which a moving turn never skips one."""
 

@@ -39,11 +39,13 @@ def _destination(rng: NDArray[np.uint64], entries: int, top: int) -> int:
 
 
 @inner
-def _draw(machine: LFTMachine, chances: NDArray[np.int64], last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:
+def _draw(
+    machine: LFTMachine, probabilities: NDArray[np.int64], last: NDArray[np.int64], rng: NDArray[np.uint64]
+) -> int:
     """Draw destinations, mostly of existing entries, and a write of an entry or of the top."""
     state, seen, lookups = machine.state, machine.input_values, machine.lookups
     entries = len(state.port)
-    writes, near = draw_below(rng, _CERTAIN) < chances[0], draw_below(rng, _CERTAIN) < chances[1]
+    writes, near = draw_below(rng, _CERTAIN) < probabilities[0], draw_below(rng, _CERTAIN) < probabilities[1]
     is_top = draw_below(rng, 16) == 0
     lid = draw_below(rng, entries)
     if draw_below(rng, 16) == 0 or (is_top and draw_below(rng, 4) == 0):
@@ -61,7 +63,7 @@ def _draw(machine: LFTMachine, chances: NDArray[np.int64], last: NDArray[np.int6
             dlid = lid if draw_below(rng, 4) else last[0]
         seen[index] = dlid
     last[0] = lid
-    resets = (draw_bits(rng) & 0xFFFF) < chances[2]
+    resets = (draw_bits(rng) & 0xFFFF) < probabilities[2]
     seen[lookups] = writes
     seen[lookups + 1] = is_top
     seen[lookups + 2] = lid

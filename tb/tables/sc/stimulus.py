@@ -20,10 +20,12 @@ _TABLES = len(SCTable)
 
 
 @inner
-def _draw(machine: SCMachine, chances: NDArray[np.int64], _last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:
+def _draw(
+    machine: SCMachine, probabilities: NDArray[np.int64], _last: NDArray[np.int64], rng: NDArray[np.uint64]
+) -> int:
     """Draw a channel and an output for each port, a packet at both ends of a path, and a write of an entry."""
     seen, ports = machine.input_values, machine.state.channels.shape[0]
-    writes, near = draw_below(rng, _CERTAIN) < chances[0], draw_below(rng, _CERTAIN) < chances[1]
+    writes, near = draw_below(rng, _CERTAIN) < probabilities[0], draw_below(rng, _CERTAIN) < probabilities[1]
     table = draw_below(rng, 8 if draw_below(rng, 16) == 0 else _TABLES)
     to_ingress, to_egress = draw_below(rng, ports), draw_below(rng, ports)
     if draw_below(rng, 16) == 0:
@@ -42,7 +44,7 @@ def _draw(machine: SCMachine, chances: NDArray[np.int64], _last: NDArray[np.int6
     at = 2 * ports
     seen[at] = draw_below(rng, SC_COUNT)
     seen[at + 1] = draw_below(rng, SC_COUNT)
-    resets = (draw_bits(rng) & 0xFFFF) < chances[2]
+    resets = (draw_bits(rng) & 0xFFFF) < probabilities[2]
     seen[at + 2] = writes
     seen[at + 3] = table
     seen[at + 4] = to_ingress

@@ -18,12 +18,14 @@ _CERTAIN = 256
 
 
 @inner
-def _draw(machine: SL2VLMachine, chances: NDArray[np.int64], _last: NDArray[np.int64], rng: NDArray[np.uint64]) -> int:
+def _draw(
+    machine: SL2VLMachine, probabilities: NDArray[np.int64], _last: NDArray[np.int64], rng: NDArray[np.uint64]
+) -> int:
     """Draw an output and an SL for each input, and a write of a row."""
     seen = machine.input_values
     inputs, outputs, _ = machine.state.row.shape
-    writes = draw_below(rng, _CERTAIN) < chances[0]
-    near = draw_below(rng, _CERTAIN) < chances[1]
+    writes = draw_below(rng, _CERTAIN) < probabilities[0]
+    near = draw_below(rng, _CERTAIN) < probabilities[1]
     every, to_input, to_output = draw_below(rng, 8) == 0, draw_below(rng, inputs + 1), draw_below(rng, outputs + 1)
     if to_input == inputs:
         to_input = draw_below(rng, 64)
@@ -40,7 +42,7 @@ def _draw(machine: SL2VLMachine, chances: NDArray[np.int64], _last: NDArray[np.i
             output = to_output
         seen[port] = output
         seen[inputs + port] = sl
-    resets = (draw_bits(rng) & 0xFFFF) < chances[2]
+    resets = (draw_bits(rng) & 0xFFFF) < probabilities[2]
     at = 2 * inputs
     seen[at] = writes
     seen[at + 1] = every
