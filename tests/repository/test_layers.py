@@ -162,9 +162,9 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "systemverilog": set(),
         "oracles": set(),
         "dut": {"output", "blocks", "oracles", "systemverilog"},
-        "silicon": {"output", "blocks", "dut"},
+        "silicon": {"systemverilog", "output", "blocks", "dut"},
         "export": {"output", "blocks", "systemverilog"},
-        "cosim": {"output", "blocks", "scenario", "study"},
+        "cosim": {"output", "blocks", "scenario", "study", "systemverilog"},
         "reference": {"blocks", "export"},
         "browser": {"fabric"},
         "api": {
