@@ -375,7 +375,7 @@ def test_a_bit_that_changed_is_not_constant(monkeypatch: pytest.MonkeyPatch) -> 
     """Given a toggled bit with a constant proof, the run fails with an error."""
     monkeypatch.setattr(code_coverage, "constant_bits", lambda *words: dict.fromkeys(words[2], "0"))
     with pytest.raises(RuntimeError, match=r"was reached, and its bit is proven constant"):
-        call("coverage", "drr", "--cycles", "1000", "--json")
+        call("coverage", "rr", "--cycles", "1000", "--json")
 
 
 @pytest.mark.slow
