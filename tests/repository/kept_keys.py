@@ -47,8 +47,8 @@ def _asked(use: Callable[[], object]) -> str:
 
     try:
         with (
-            mock.patch("vlane.tb.machinery.native.model.kept_folder", ask),
-            mock.patch("vlane.tb.machinery.native.yosys.kept_folder", ask),
+            mock.patch("vlane.tb.machinery.native.model.cached_folder", ask),
+            mock.patch("vlane.tb.machinery.native.yosys.cached_folder", ask),
             mock.patch("vlane.tb.machinery.proofs.prove.find_verdict", ask),
         ):
             use()
