@@ -172,7 +172,7 @@ def uses_second_packets(bank: Bank) -> bool:
 
 @by_type(_SEES_TIME, default=True)
 def sees_time(bank: Bank) -> bool:  # noqa: ARG001 - dispatched by type
-    """Return whether decisions depend on the cycle and the arrivals of heads; only those of plug-ins may."""
+    """Return whether decisions depend on the cycle and on arrivals of heads, as those of plug-ins may."""
     return False
 
 

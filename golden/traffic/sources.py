@@ -230,7 +230,7 @@ def _next_arrival(sources: Sources, nic: int, queue: int) -> int:
 
 @inner
 def _draw_next(sources: Sources, nic: int, queue: int, cycle: int) -> int:
-    """Let the source of a plug-in draw the next packet after a cycle and return its cycle, or ``NEVER``."""
+    """Call a plug-in's source for the next packet after a cycle. Return the packet's cycle, or ``NEVER``."""
     return int(next_arrival(sources.plugged, nic, queue, cycle, sources.bits[nic, queue], sources.due.shape[0]))
 
 

@@ -176,7 +176,7 @@ class _Worker:
         return self
 
     def answer(self) -> tuple[Any, BaseException | None] | None:
-        """Return the result, or the exception instead; ``None`` if the process sent its id."""
+        """Return the result or the exception, or ``None`` if the process sent its id."""
         made = self.pipe.recv()
         if isinstance(made, int):
             self._id = made

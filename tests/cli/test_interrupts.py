@@ -39,12 +39,12 @@ import subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from vlane.sim_top.cli import egress, main
-from vlane.tb.machinery.native.kept import kept_folder
+from vlane.tb.machinery.native.kept import cached_folder
 
 def compile_one(number):
     def compile_in(work):
         subprocess.run(["sh", "-c", "sleep 600 & echo half > half; echo running >&2; wait"], cwd=work, check=True)
-    kept_folder(Path(sys.argv[-1]) / str(number), "result", compile_in)
+    cached_folder(Path(sys.argv[-1]) / str(number), "result", compile_in)
 
 def run_egress(*_given, **_named):
     with ThreadPoolExecutor(2) as pool:

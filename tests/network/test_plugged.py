@@ -1,4 +1,4 @@
-"""Sources of plug-ins, schedulers that see the time, and routings by input port; all uncompiled."""
+"""Uncompiled plug-ins: sources, schedulers that see the time, and routings by input port."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_keys_that_a_source_replaces_are_refused(part: dict[str, Any], said: str
 
 
 def test_draws_follow_their_distributions() -> None:
-    """``draw_gap`` has the mean of a geometric distribution and ends at part 0; ``draw_below`` is uniform."""
+    """``draw_gap`` has the mean of a geometric distribution and ends at part 0, and ``draw_below`` is uniform."""
     random = np.array([12345], np.uint64)
 
     gaps = [vlane.draw_gap(random, 1, 5) for _ in range(2000)]
