@@ -42,7 +42,8 @@ class LinkSignature(Signature):
     last : Out(1)
         The flit is a packet's last.
     data : Out(data_bits)
-        Data, first byte in the most significant bits. A packet begins with its header.
+        Data, first byte in the most significant bits. A packet begins with its header. A flit is one block of 64 bytes
+        for buffers and credits, whatever ``data_bits`` is.
     """
 
     def __init__(self, data_bits: int, vl_bits: int = 4) -> None:

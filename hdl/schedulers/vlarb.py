@@ -48,7 +48,7 @@ class VLArb(wiring.Component):
     blocks : Out(7)
         Size of the granted packet in blocks; 0 without a grant.
     program : In(ProgramSignature())
-        Write port of the shadow tables, usable at any time.
+        Write port of the shadow tables. A write in the cycle that exchanges the banks is ignored.
     swap : In(1)
         Request to exchange the banks in the first ready cycle, possibly this one.
     swap_pending : Out(1)

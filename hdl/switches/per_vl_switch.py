@@ -42,7 +42,8 @@ class PerVLSwitch(SL2VLSwitch):
     ready : In(ports)
         Links on which a packet may start.
     dropped : Out(ArrayLayout(DropCause, ports))
-        By input: why the packet whose head arrived two cycles ago is dropped.
+        By input: why the packet whose head arrived two cycles ago is dropped:
+        1 no port for the DLID, 2 no VL, 3 addressed to the switch, 4 no space or too large; 0 otherwise.
     lft : In(LFTProgramSignature())
         Write port of the forwarding table, usable at any time; ports count from 1.
     sl2vl : In(SL2VLProgramSignature())
