@@ -29,7 +29,7 @@ _LOADS = (50_000, 700_000)
 
 
 def check_source(name: str, made: Any, *, memory: int, largest: int) -> None:
-    """Reject a source without ``draw``, or one that violates its contract. Two equal generators run it uncompiled.
+    """Reject a source without ``draw`` or with results outside the contract. Two equal generators run it uncompiled.
 
     Raises
     ------

@@ -182,7 +182,7 @@ class _Writer:
         module.name = self._names[body]
 
     def _free_name(self, module: Module) -> str:
-        """Return a name for a part: by its class, then also by its size or by the instance that contains it."""
+        """Return a name for a part: by class, then also by size or by the instance around the part."""
         short = self._without_top(module.wanted)
         wanted = [short]
         if module.memory is not None:

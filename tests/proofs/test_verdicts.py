@@ -244,7 +244,7 @@ def test_the_verdict_on_a_netlist_is_stored(
     starts = []
 
     def run(*_words: Any, **others: Any) -> Path:
-        starts.append(others["fresh"])
+        starts.append(others["ignore_cache"])
         if error is not None:
             raise error
         return tmp_path

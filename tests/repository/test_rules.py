@@ -426,12 +426,12 @@ def test_no_path_of_a_machine_in_the_tree() -> None:
 
 
 def test_every_module_is_short_enough() -> None:
-    """No module of product code exceeds 470 lines."""
+    """No module of product code exceeds 500 lines."""
     long = {
         file.name: count
         for name in FOLDERS
         for file in (ROOT / name).rglob("*.py")
-        if (count := len(file.read_text().splitlines())) > 470
+        if (count := len(file.read_text().splitlines())) > 500
     }
 
     assert long == {}

@@ -44,10 +44,11 @@ MAY_NAME: dict[str, set[str]] = {
     "tb/arbiters/plants.py": {"rr", "wrr"},
     "bench/slack.py": {"drr", "rr", "vlarb", "wrr"},
     "bench/published_arbiters.py": {"rr", "wrr"},
+    "bench/export_tools.py": {"rr", "vlarb"},
     "Makefile": {IB_ARBITER},
 }
 """Shared files that may name schedulers: the registry, the command groups of tables, studies that compare
-schedulers, the arbiters of the elastic comparison, the main job."""
+schedulers, the arbiters of the elastic comparison, the simulated exports, the main job."""
 
 ENTRIES = list(SCHEDULERS.values())
 OF_A_LAYER = re.compile(r"vlane\.(golden|hdl|tb)\.schedulers\b")

@@ -167,7 +167,7 @@ def test_golden_schedulers_share_one_interface(module: Any) -> None:
     """All golden schedulers share function names, argument lists and constants."""
     step = getattr(module.step, "py_func", module.step)
 
-    assert list(signature(step).parameters) == ["state", "heads", "ready", "hold_data", "write", "swap", "rules"]
+    assert list(signature(step).parameters) == ["state", "heads", "ready", "hold_data", "write", "swap", "rule_counts"]
     assert list(signature(module.program).parameters) == ["state", "write"]
     assert {"data_vls", "vl15"} <= set(signature(module.make_state).parameters)
     assert len(module.RULES) == module.RULE_COUNT <= RULE_COUNT
