@@ -33,6 +33,8 @@ _NAMED = ("", _FLAT + COUNTED_NAMES, _FLAT + HIDDEN_NAMES)
 _CLOCK = r"^module {top}\b(?:(?!^endmodule).)*?^ *input +(?:logic +|wire +)?clk\b"
 """Clock of a module, in the text of the writer or of yosys."""
 _ENDS = r"ERROR: [^\n]*"
+_LARGE = 12_000
+"""Number of LUT cells from which on nextpnr's second router is used: the first one did not finish for a switch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +139,9 @@ def place_module(text: str, top: str, ports: Sequence[Port], *, target: str, see
     synthesis = (family.before if for_speed else "") + family.synthesis
     folder = first_that_maps(lambda names: _synthesised(text, top, names + synthesis, family, ports), _NAMED)
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
+    router = "router2" if max(cells.get(cell, 0) for cell in family.lut) > _LARGE else "router1"
     with ThreadPoolExecutor(_WORKERS) as pool:
-        reports = list(pool.map(lambda seed: _report(folder, family, seed), range(1, seeds + 1)))
+        reports = list(pool.map(lambda seed: _report(folder, family, seed, router), range(1, seeds + 1)))
     fmax = tuple(_frequency(report) for report in reports)
     return Placed(
         lut=sum(count * cells.get(cell, 0) for cell, count in family.lut.items()),
@@ -209,12 +212,13 @@ def _frame(ports: Sequence[Port], top: str, family: Family, *, is_clocked: bool)
     return "\n".join([*lines, f"\\{top} block({', '.join(connected)});", "endmodule", ""])
 
 
-def _report(folder: Path, family: Family, seed: int) -> dict[str, Any]:
+def _report(folder: Path, family: Family, seed: int, router: str) -> dict[str, Any]:
     """Return the report of placement and routing with a seed."""
-    kept = folder / f"{version(family.place[0])}_{seed}.json"
+    kept = folder / f"{version(family.place[0])}_{router}_{seed}.json"
     if not kept.is_file():
         report = kept.with_suffix(f".{os.getpid()}")
-        options = ("--json", "placeable.json", "--seed", str(seed), "--timing-allow-fail", "--report", report.name)
+        options = ["--json", "placeable.json", "--seed", str(seed), "--router", router, "--timing-allow-fail"]
+        options += ["--report", report.name]
         done = subprocess.run(
             [str(compiled_tool(family.place[0])), *family.place[1:], *options],
             cwd=folder,
