@@ -159,8 +159,8 @@ class Expressions:
                 return f"{width}'({value})", _ATOM
             return f"{{{constant(0, width - args[0].width)}, {value}}}", _ATOM
         if kind == "sext":
-            sign = args[0].kind == "ref" and args[0].width == 1
-            high = self.flat(args[0]) if sign else self.selected(_top_bit(args[0]))
+            top = _top_bit(args[0])
+            high = self.flat(top)
             return f"{{{{{width - args[0].width}{{{high}}}}}, {self.flat(args[0])}}}", _ATOM
         if kind == "bits":
             return f"{width}'({self.flat(args[0])})", _ATOM

@@ -109,6 +109,9 @@ def cut(node: Node, low: int, width: int) -> Node:  # noqa: PLR0911 - one return
         return const(node.data >> low, width)
     if kind == "ref":
         return ref(node.data[0], node.data[1] + low, width)
+    if kind == "index":
+        net, stride, offset = node.data
+        return make("index", width, args, (net, stride, offset + low))
     if kind == "bits":
         return cut(args[0], node.data + low, width)
     if kind == "cat":

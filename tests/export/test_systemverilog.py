@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Cat, Module, Shape
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from pyslang import driver
 
@@ -147,6 +147,32 @@ def test_signed_operators_keep_their_sign_beside_unsigned_operands() -> None:
     assert re.search(r"\$unsigned\(\$signed\(.+\) >>> two\[1:0\]\)", str(text))
     assert not re.search(r"(>=|<) 4'd0|(>|<=) 4'd15", str(text))
     assert proven(Arithmetic, text, "arithmetic").unproven == ()
+
+
+class SignedLanes(wiring.Component):
+    """Signed changes of 8 counts, a loop in the text."""
+
+    def __init__(self) -> None:
+        lanes = {name: In(data.ArrayLayout(shape, 8)) for name, shape in (("count", 6), ("grows", 1), ("by", 3))}
+        super().__init__({**lanes, "sums": Out(data.ArrayLayout(6, 8))})
+
+    def elaborate(self, _: object) -> Module:
+        m = Module()
+        for lane in range(8):
+            change = Signal(Shape(4, signed=True), name=f"change_{lane}")
+            m.d.comb += [
+                change.eq(Mux(self.grows[lane], self.by[lane], -1)),
+                self.sums[lane].eq(self.count[lane] + change),
+            ]
+        return m
+
+
+def test_lanes_are_extended_with_their_own_sign() -> None:
+    """The sign of an element that a loop selects is the element's highest bit."""
+    text = written(SignedLanes, "lanes")
+
+    assert "{2{change[4 * i + 3]}}" in str(text)
+    assert proven(SignedLanes, text, "lanes").unproven == ()
 
 
 SMALL = {
