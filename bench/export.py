@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def succeeds(command: list[str], folder: Path, wanted: str = "", **settings: Any
     except subprocess.TimeoutExpired:
         return f"not finished in {LIMIT_S} s"
     said = done.stdout + done.stderr
-    problems = [line for line in said.splitlines() if "warning" in line.lower() or "error" in line.lower()]
+    problems = [line for line in said.splitlines() if re.search(r"\b(warning|error)", line, re.IGNORECASE)]
     if done.returncode or problems or wanted not in said:
         return (problems or said.splitlines() or [f"exit status {done.returncode}"])[0]
     return "pass"
