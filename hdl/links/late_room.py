@@ -34,10 +34,8 @@ class LateRoom(wiring.Component):
 
     Members
     -------
-    begins : In(1)
-        A packet starts in this cycle.
-    starts : In(vls)
-        Lane of the packet that starts in this cycle, one-hot or 0.
+    began : In(1)
+        A packet started in the cycle before.
     take : In(vls)
         Lane of the packet that started in the cycle before, one-hot or 0.
     take_blocks, take_less : In(ArrayLayout(range(largest + 1), vls)), In(ArrayLayout(range(largest + 1), vls))
@@ -53,8 +51,7 @@ class LateRoom(wiring.Component):
         self.shared = blocks - vls * minimum
         super().__init__(
             {
-                "begins": In(1),
-                "starts": In(vls),
+                "began": In(1),
                 "take": In(vls),
                 "take_blocks": In(data.ArrayLayout(range(largest + 1), vls)),
                 "take_less": In(data.ArrayLayout(range(largest + 1), vls)),
@@ -74,15 +71,14 @@ class LateRoom(wiring.Component):
             flag.eq(beyond <= self.shared - more if more <= self.shared else 0)
             for flag, more in zip(common, (self.largest, margin), strict=True)
         ]
-        recent = [Signal(self.vls, name=f"recent_{age}") for age in range(1, _RECENT)]
-        began = Signal(_RECENT - 1)
+        recent = [self.take, *(Signal(self.vls, name=f"recent_{age}") for age in range(2, _RECENT))]
+        began = Signal(_RECENT - 2)
         m.d.sync += [
-            began.eq(Cat(self.begins, began)),
-            recent[0].eq(self.starts),
+            began.eq(Cat(self.began, began)),
             *(recent[age].eq(recent[age - 1]) for age in range(1, len(recent))),
         ]
-        # In the cycle before the decision recent[0] to recent[2] are what will be two to four cycles old.
-        older = reduce(or_, recent)
+        # In the cycle before the decision these starts are what will be two to four cycles old.
+        older, any_older = reduce(or_, recent), Cat(self.began, began).any()
         for lane in range(self.vls):
             own = [self._flags(m, lane, number, used[lane], more) for number, more in enumerate((self.largest, margin))]
             free = own[0][0] & (own[0][1] | common[0])
@@ -92,9 +88,9 @@ class LateRoom(wiring.Component):
             m.d.sync += [
                 if_own.eq(after_own),
                 if_other.eq(Mux(older[lane], after_own, after_other)),
-                if_none.eq(Mux(older[lane], after_own, Mux(began.any(), after_other, free))),
+                if_none.eq(Mux(older[lane], after_own, Mux(any_older, after_other, free))),
             ]
-            m.d.comb += self.fits[lane].eq(Mux(recent[0][lane], if_own, Mux(began[0], if_other, if_none)))
+            m.d.comb += self.fits[lane].eq(Mux(self.take[lane], if_own, Mux(self.began, if_other, if_none)))
         return m
 
     def _flags(self, m: Module, lane: int, number: int, used: Signal, more: int) -> tuple[Signal, Signal]:

@@ -118,20 +118,18 @@ class FastOutput(wiring.Component):
         left, counts = Signal(range(self.geometry.largest + 1)), Signal(range(self.geometry.largest + 1))
         is_free = Signal(init=1)
         starts, lanes = Signal(vls), Signal(vls)
-        begins, began, moves = Signal(), Signal(), Signal()
+        begins, moves = Signal(), Signal()
         sizes = scheduler.heads.blocks
         m.d.comb += [
             scheduler.ready.eq(is_free & self.ready),
             begins.eq(scheduler.grant & scheduler.ready),
             starts.eq(Mux(begins, Cat(equals(scheduler.vl, lane) for lane in range(vls)), 0)),
-            remote.begins.eq(begins),
-            remote.starts.eq(starts),
             # The size is selected in the cycle after the decision.
-            counts.eq(Mux(began, one_of(remote.take, (remote.take_less[lane] for lane in range(vls))), left)),
+            counts.eq(Mux(remote.began, one_of(remote.take, (remote.take_less[lane] for lane in range(vls))), left)),
         ]
         m.d.sync += [
             moves.eq(begins | ~is_free),
-            began.eq(begins),
+            remote.began.eq(begins),
             left.eq(counts - counts.any()),
             remote.take.eq(starts),
             *(remote.take_blocks[lane].eq(sizes[lane]) for lane in range(vls)),
