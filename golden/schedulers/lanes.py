@@ -156,7 +156,7 @@ def hold_offers(lanes: Lanes, sendable: int, held: int, chosen_lanes: NDArray[np
 
 @kernel
 def record_sent(lanes: Lanes, requester: int) -> None:
-    """Record that a requester's offered lane has sent, so that its other lanes are next."""
+    """Record that a requester's offered lane has sent: the requester's other lanes are next."""
     if lanes.mapped:
         lanes.last[requester] = lanes.lane[requester]
 

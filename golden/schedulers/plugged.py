@@ -6,7 +6,6 @@ VL15, flow-control packets, maps and the round robin of a requester's lanes are 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -30,6 +29,7 @@ from vlane.golden.schedulers.lanes import (
     reset_lanes,
 )
 from vlane.plugins import Plugin, digest_of
+from vlane.schedulers.plugged import uses_times
 
 _RULES = (
     Rule("sent", "PLUG-1", "the chosen requester sent"),
@@ -65,8 +65,10 @@ def _state_type(plugin: Plugin) -> Any:
 
 def _module(plugin: Plugin) -> Any:
     state_type, memory_words = _state_type(plugin), plugin.options["memory"]
-    choose, choice_sees_time = _with_times(plugin.made.choose, _CHOICE)  # type: ignore[attr-defined]
-    note, note_sees_time = _with_times(getattr(plugin.made, "sent", _ignore_sent), _NOTE)
+    made_choose = plugin.made.choose  # type: ignore[attr-defined]
+    made_note: Callable[..., None] = getattr(plugin.made, "sent", _ignore_sent)
+    choose = inner(made_choose) if uses_times(made_choose) else _choose_without_times(made_choose)
+    note = inner(made_note) if uses_times(made_note) else _note_without_times(made_note)
 
     def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> Any:
         lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
@@ -131,7 +133,7 @@ def _module(plugin: Plugin) -> Any:
 
     return SimpleNamespace(
         State=state_type,
-        SEES_TIME=choice_sees_time or note_sees_time,
+        SEES_TIME=uses_times(made_choose) or uses_times(made_note),
         see_time=see_time,
         see_arrival=see_arrival,
         make_state=make_state,
@@ -145,25 +147,26 @@ def _module(plugin: Plugin) -> Any:
     )
 
 
-_CHOICE, _NOTE = 5, 4
-"""Number of parameters without the cycle and the arrivals, of ``choose`` and ``sent``."""
-
-
-def _with_times(function: Callable[..., Any], without: int) -> tuple[Callable[..., Any], bool]:
-    """Return a function that accepts the cycle and the arrivals, and whether the plug-in's function uses them."""
-    if len(inspect.signature(function).parameters) > without:
-        return inner(function), True
+def _choose_without_times(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function with the cycle and the arrivals as further parameters, which it ignores."""
     own = inner(function)
 
     @inner
     def choose(active: int, waiting: int, sizes: Any, weights: Any, memory: Any, now: int, arrivals: Any) -> Any:  # noqa: ARG001 - one signature for all plug-ins
         return own(active, waiting, sizes, weights, memory)
 
+    return choose
+
+
+def _note_without_times(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function with the cycle and the arrivals as further parameters, which it ignores."""
+    own = inner(function)
+
     @inner
     def note(chosen: int, sizes: Any, weights: Any, memory: Any, now: int, arrivals: Any) -> None:  # noqa: ARG001 - one signature for all plug-ins
         own(chosen, sizes, weights, memory)
 
-    return (choose if without == _CHOICE else note), False
+    return note
 
 
 def _ignore_sent(chosen: int, sizes: NDArray[np.int64], weights: NDArray[np.int64], memory: NDArray[np.int64]) -> None:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from vlane.errors import InputError, missing_value
+from vlane.schedulers.plugged import TIMES, uses_times
 
 _PARAMETERS = {
     "choose": ("active", "waiting", "sizes", "weights", "memory"),
     "sent": ("chosen", "sizes", "weights", "memory"),
 }
-_TIMES = ("cycle", "arrivals")
-"""Further parameters of a function that sees the time."""
 _REQUESTERS = (2, 8, 15)
 _ROUNDS = 150
 _MOST_BLOCKS = 66
@@ -40,9 +39,9 @@ def check_scheduler(name: str, made: Any, *, memory: int) -> None:
             problem = "is not a static method: decorate it with @staticmethod"
             raise InputError(f"{word} of scheduler {name}", "a static method", "another member", problem=problem)
         given = tuple(inspect.signature(function.__func__).parameters)
-        if given not in {parameters, (*parameters, *_TIMES)}:
+        if given not in {parameters, (*parameters, *TIMES)}:
             field, must, got = f"{word} of scheduler {name}", ", ".join(parameters), ", ".join(given)
-            problem = f"has the parameters ({got}), expected ({must}) or ({must}, {', '.join(_TIMES)})"
+            problem = f"has the parameters ({got}), expected ({must}) or ({must}, {', '.join(TIMES)})"
             raise InputError(field, must, got, problem=problem)
     for requesters in _REQUESTERS:
         if _check_requests(name, made, requesters, memory) != _check_requests(name, made, requesters, memory):
@@ -53,7 +52,7 @@ def check_scheduler(name: str, made: Any, *, memory: int) -> None:
 def sees_time(made: Any) -> bool:
     """Return whether a checked scheduler uses the cycle and the arrivals of heads."""
     functions = (made.__dict__[word].__func__ for word in _PARAMETERS if word in made.__dict__)
-    return any(_TIMES[0] in inspect.signature(function).parameters for function in functions)
+    return any(map(uses_times, functions))
 
 
 def _check_requests(name: str, made: Any, requesters: int, memory_words: int) -> list[int]:
@@ -61,9 +60,6 @@ def _check_requests(name: str, made: Any, requesters: int, memory_words: int) ->
     source, choices = np.random.default_rng(requesters), []
     weights, memory = source.integers(0, 4, requesters), np.zeros(memory_words, np.int64)
     sent, cycle = getattr(made, "sent", None), 0
-    times = {
-        word: _TIMES[0] in inspect.signature(getattr(made, word, _check_requests)).parameters for word in _PARAMETERS
-    }
     for _ in range(_ROUNDS):
         cycle += int(source.integers(1, _MOST_BLOCKS))
         active = int(source.integers(1, 1 << requesters))
@@ -73,7 +69,7 @@ def _check_requests(name: str, made: Any, requesters: int, memory_words: int) ->
         arrivals = source.integers(0, cycle + 1, requesters) * offers
         before = (sizes.copy(), weights.copy(), memory.copy(), arrivals.copy())
         seen = (cycle, arrivals)
-        more = seen if times["choose"] else ()
+        more = seen if uses_times(made.choose) else ()
         chosen = _called(name, "choose", made.choose, active, waiting, sizes, weights, memory, *more)
         choices.append(chosen)
         if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer):
@@ -88,7 +84,7 @@ def _check_requests(name: str, made: Any, requesters: int, memory_words: int) ->
             problem = "changed its arguments, which only sent may do"
             raise InputError(f"choose of scheduler {name}", "free of side effects", "changed arrays", problem=problem)
         if chosen != -1 and sent:
-            more = seen if times["sent"] else ()
+            more = seen if uses_times(sent) else ()
             _called(name, "sent", sent, int(chosen), sizes, weights, memory, *more)
             kept = ((before[0], sizes), (before[1], weights), (before[3], arrivals))
             if not all(np.array_equal(one, other) for one, other in kept):

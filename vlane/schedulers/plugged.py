@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +15,14 @@ from vlane.schedulers.registry import SCHEDULERS, Scheduler, Section
 from vlane.schedulers.writes import Write, too_long, value_writes
 
 MAX_WEIGHT = (1 << 31) - 1
+
+TIMES = ("cycle", "arrivals")
+"""Last parameters of a plug-in's function that uses the cycle and the arrivals of heads."""
+
+
+def uses_times(function: Callable[..., Any]) -> bool:
+    """Return whether a function of a plug-in has the parameters ``TIMES``."""
+    return tuple(inspect.signature(function).parameters)[-len(TIMES) :] == TIMES
 
 
 @dataclass(frozen=True, slots=True)
