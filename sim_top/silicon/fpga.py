@@ -34,7 +34,7 @@ _CLOCK = r"^module {top}\b(?:(?!^endmodule).)*?^ *input +(?:logic +|wire +)?clk\
 """Clock of a module, in the text of the writer or of yosys."""
 _ENDS = r"ERROR: [^\n]*"
 _LARGE = 12_000
-"""Number of LUT cells from which on nextpnr's second router is used: the first one did not finish for a switch."""
+"""Number of LUTs from which on nextpnr uses its second router: the first one did not finish for a switch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +139,13 @@ def place_module(text: str, top: str, ports: Sequence[Port], *, target: str, see
     synthesis = (family.before if for_speed else "") + family.synthesis
     folder = first_that_maps(lambda names: _synthesised(text, top, names + synthesis, family, ports), _NAMED)
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
-    router = "router2" if max(cells.get(cell, 0) for cell in family.lut) > _LARGE else "router1"
+    lut = sum(count * cells.get(cell, 0) for cell, count in family.lut.items())
+    router = "router2" if lut > _LARGE else "router1"
     with ThreadPoolExecutor(_WORKERS) as pool:
         reports = list(pool.map(lambda seed: _report(folder, family, seed, router), range(1, seeds + 1)))
     fmax = tuple(_frequency(report) for report in reports)
     return Placed(
-        lut=sum(count * cells.get(cell, 0) for cell, count in family.lut.items()),
+        lut=lut,
         ff=sum(count for cell, count in cells.items() if re.match(r"TRELLIS_FF|SB_DFF", cell)),
         ram=sum(count for cell, count in cells.items() if re.match(r"DP16KD|SB_RAM", cell)),
         dsp=sum(count for cell, count in cells.items() if re.match(r"MULT|SB_MAC", cell)),

@@ -184,7 +184,7 @@ SMALL = {
     "pause": (),
     "ecm_cp": (),
 }
-"""Small instances that are proven in each run; ``bench/export.py`` proves all blocks."""
+"""Instances with a proof in every run. ``bench/export.py`` proves larger ones."""
 
 
 @pytest.mark.parametrize("block", SMALL)

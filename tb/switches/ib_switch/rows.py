@@ -56,7 +56,7 @@ _DROP_DELAY = 2
 
 
 def reachable_rules(parameters: IBSwitchParameters) -> set[str]:
-    """Return the names of the rules that this instance can reach: shared ones and those of its speed and form."""
+    """Return the names of the rules that this instance can reach: shared rules, and rules of the speed and the form."""
     largest = parameters.largest if parameters.speed > 1 else 0
     late = LATE if parameters.switch_form.late else ()
     pairs = {rule.name for rule, blocks in PAIRS.items() if blocks <= largest}
