@@ -93,7 +93,7 @@ def _inject_unpaced(pacing: Unpaced, network: Network, packets: Packets, nic: in
         if packet != NOBODY and has_space_for_largest(network.out_ports, port, packets.pool[packet].lane, cycle):
             sources.last_class[nic] = number
             network.staged_packets[nic, number] = NOBODY
-            advance_class(sources, packets.messages, nic, number)
+            advance_class(sources, packets.messages, nic, number, cycle)
             reserve_and_schedule(network.out_ports, packets, port, packet, cycle + 1)
             return
 
@@ -130,7 +130,7 @@ def _inject_paced(pacing: Pacing, network: Network, packets: Packets, nic: int, 
             remove_flow_head(pacing, packets, nic, number, packet, before)
         else:
             network.staged_packets[nic, number] = NOBODY
-            advance_class(sources, packets.messages, nic, number)
+            advance_class(sources, packets.messages, nic, number, cycle)
         note_injected(pacing, packets, nic, packet, cycle)
         assign_psn(pacing, packets, nic, packet)
         reserve_and_schedule(network.out_ports, packets, port, packet, cycle + 1)
@@ -157,7 +157,7 @@ def _injectable_head(pacing: Pacing, network: Network, packets: Packets, nic: in
         network.clock[MOVED] = cycle  # a packet that waits for the port's gap does not count as stuck
         return NOBODY
     network.staged_packets[nic, queue] = NOBODY
-    advance_class(network.sources, packets.messages, nic, queue)
+    advance_class(network.sources, packets.messages, nic, queue, cycle)
     hold_packet(pacing, packets, nic, queue, packet, head)
     return NOBODY
 
@@ -247,4 +247,4 @@ def discard_all_waiting(
                     packet = _draw_head(sources, wiring, meters, packets, nic, number)
                 staged[nic, number] = NOBODY
                 discard(packets, packet)
-                advance_class(sources, packets.messages, nic, number)
+                advance_class(sources, packets.messages, nic, number, now)

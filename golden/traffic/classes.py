@@ -125,6 +125,8 @@ class TrafficClass:
     think : float
         Mean number of cycles from the delivery of a reply to the next request, less 1. With ``regular`` all are equal
         and rounded, otherwise geometric.
+    queue_packets : int
+        Capacity of each NIC's application queue in packets, 0 without limit. While it is full, no packet is generated.
     source : PluggedSource or None
         Source that replaces pattern, sizes and times. It receives ``load``.
     """
@@ -149,6 +151,7 @@ class TrafficClass:
     replies: Replies | None = None
     window: int = 0
     think: float = 0.0
+    queue_packets: int = 0
     source: PluggedSource | None = None
 
     @property

@@ -48,6 +48,7 @@ from vlane.golden.traffic.sources import (
     ON_END,
     ON_SHARE,
     PLUGGED,
+    QUEUE_PACKETS,
     REPLY,
     SETTINGS,
     SIZES,
@@ -169,6 +170,8 @@ def new_sources(
         burst_cycles_left=np.zeros((nics, count), np.int64),
         course=course,
         ranges=ranges,
+        exits=np.zeros((nics, count), np.int64),
+        exit_cycles=np.zeros((nics, count, max(each.queue_packets for each in classes)), np.int64),
         backlog=backlog,
         plugged=plugged_sources(classes, nics),
         mtu=mtu,
@@ -223,7 +226,7 @@ def _set_class(sources: Sources, queue: int, traffic_class: TrafficClass, seed: 
         hot,
         traffic_class.burst_to_one,
     )
-    sources.setting[queue, IN_MESSAGES] = traffic_class.mtu > 0
+    sources.setting[queue, [IN_MESSAGES, QUEUE_PACKETS]] = traffic_class.mtu > 0, traffic_class.queue_packets
     sources.setting[queue, ON_SHARE] = int(CERTAIN / traffic_class.burstiness)
 
 

@@ -44,8 +44,8 @@ CERTAIN = 1 << 30
 (AT, TO, WITH_SL, SIZE) = range(4)
 (HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, TO_ONE, SIZES, SIZES_END, IN_MESSAGES) = range(11)
 (ON, ON_END, OFF, OFF_END, ON_SHARE, COURSE, COURSE_END, WINDOWS, WINDOWS_END) = range(11, 20)
-(BY_EVENTS, WINDOW, THINK, REPLY, DELAY, ASKS) = range(20, 26)
-SETTINGS = 26
+(BY_EVENTS, WINDOW, THINK, REPLY, DELAY, ASKS, QUEUE_PACKETS) = range(20, 27)
+SETTINGS = 27
 """Number of settings of a class."""
 
 
@@ -59,7 +59,8 @@ class Sources(NamedTuple):
         ``MOST``. Likewise ``ON`` and ``OFF`` are its lengths of bursts and pauses, ``COURSE`` its range of ``course``,
         and ``WINDOWS`` its range of ``windows``. ``BY_EVENTS`` queues send messages that deliveries cause: requests of
         a ``WINDOW`` after ``THINK`` cycles (-1: drawn), and replies after ``DELAY`` cycles. ``REPLY`` is the queue of
-        replies to a class plus 1, ``ASKS`` the class of a queue of replies plus 1, or 0.
+        replies to a class plus 1, ``ASKS`` the class of a queue of replies plus 1, or 0. ``QUEUE_PACKETS`` is the
+        capacity of an application queue in packets, 0 without limit.
     pace : array of int64, (NICs, classes)
         Row in ``patience``, ``gap_bounds`` and ``period``; equal loads share a row.
     patience : array of int64, (paces, 1024)
@@ -115,6 +116,10 @@ class Sources(NamedTuple):
         Courses of the load: cycle, and probability in 2**-30 that a packet drawn for the largest load is generated.
     ranges : array of int64, (ranges, 3)
         Distributions of sizes and of lengths of bursts and pauses (``distributions.py``).
+    exits : array of int64, (NICs, classes)
+        Number of packets that left each application queue of limited capacity.
+    exit_cycles : array of int64, (NICs, classes, largest capacity)
+        Cycles in which the last of them left; packet n is in column n modulo the capacity.
     backlog : Records of Backlog, (NICs, classes) or (0, 0)
         Messages of each queue; empty if no class sends messages.
     plugged : NoPlugins or NamedTuple
@@ -153,6 +158,8 @@ class Sources(NamedTuple):
     burst_cycles_left: NDArray[np.int64]
     course: NDArray[np.int64]
     ranges: NDArray[np.int64]
+    exits: NDArray[np.int64]
+    exit_cycles: NDArray[np.int64]
     backlog: Records[Backlog]
     plugged: Any
     mtu: int
@@ -183,8 +190,8 @@ def draw_gap(sources: Sources, nic: int, queue: int) -> int:
 
 
 @inner
-def advance_class(sources: Sources, messages: Messages, nic: int, queue: int) -> None:
-    """Advance a class of a NIC to its next packet, and update the cycle in which it is due."""
+def advance_class(sources: Sources, messages: Messages, nic: int, queue: int, cycle: int) -> None:
+    """Advance a class of a NIC, whose packet leaves in a cycle, to its next packet, and update when it is due."""
     setting = sources.setting[queue]
     if setting[KIND] == FROM_TRACE:
         place = sources.place[queue, nic]
@@ -203,9 +210,20 @@ def advance_class(sources: Sources, messages: Messages, nic: int, queue: int) ->
                 _find_due(sources, messages, nic, queue)
             else:
                 sources.due[nic, queue] = _next_arrival(sources, nic, queue)
-            if setting[WINDOWS_END] - setting[WINDOWS] > 1:
-                _find_window(sources, nic, queue)
+        if setting[QUEUE_PACKETS] != 0:
+            _wait_for_room(sources, nic, queue, cycle)
+        if setting[WINDOWS_END] - setting[WINDOWS] > 1:
+            _find_window(sources, nic, queue)
     _find_earliest(sources, nic)
+
+
+@inner
+def _wait_for_room(sources: Sources, nic: int, queue: int, cycle: int) -> None:
+    """Record that a packet leaves in a cycle, and delay the next packet until its queue has room (NET-1)."""
+    exits, capacity = sources.exit_cycles[nic, queue], sources.setting[queue, QUEUE_PACKETS]
+    exits[sources.exits[nic, queue] % capacity] = cycle
+    sources.exits[nic, queue] += 1
+    sources.due[nic, queue] = max(sources.due[nic, queue], exits[sources.exits[nic, queue] % capacity])
 
 
 @inner

@@ -161,6 +161,7 @@ def traffic_classes(
             replies=replies.get(number),
             window=each.window or 0,
             think=each.think_cycles,
+            queue_packets=each.queue_packets or 0,
             source=PluggedSource(each.plugin, tuple(each.source_values)) if each.plugin else None,
         )
         for number, each in enumerate(study.traffic)

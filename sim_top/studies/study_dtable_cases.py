@@ -37,6 +37,8 @@ LOADS = tuple(sorted({*(round(FIRST + 0.03 * step, 4) for step in range(15)), SH
 _REDUCED = (FIRST, SHOWN_LOAD, LAST)
 _CONFIGS = Path(vlane.sim_top.__file__).resolve().parent / "configs"
 _BLOCKS, _NIC_BLOCKS, _CENTRAL_BLOCKS = 1792, 3584, 3584
+_QUEUE_PACKETS = 16
+"""Capacity of the application queues of the variant ``finite_queues``, in messages of the paper."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ def _tried(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]
     yield ONE_MESSAGE, one_message
     yield "shares", {**one_message, **_parts(network, switch, minimum=0.5, maximum=2.0)}
     yield "warm_up_counted", {**one_message, "run.warm_up_cycles": 0}
+    yield "finite_queues", {**one_message, **{f"traffic.{sl}.queue_packets": _QUEUE_PACKETS for sl in range(7)}}
     if network.section["topology"] == "torus" and not SWITCH_KINDS[switch].has_centre:
         yield "trunk_packet", {**one_message, "network.lmc": 0, "network.trunk_choice": "packet"}
 

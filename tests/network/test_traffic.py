@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from vlane.golden.traffic.classes import PairWeights, TrafficClass, random_deran
 from vlane.golden.traffic.messages import new_messages
 from vlane.golden.traffic.sources import NEVER, advance_class, draw_packet
 from vlane.sim_top.scenario.world import make_network, make_world
+from vlane.sim_top.study.simulate import simulate
 from vlane.sim_top.study.sweep import study_digest
 from vlane.study.file import read_study_file
 from vlane.study.traffic import Traffic, class_loads
@@ -53,7 +55,7 @@ def _of_host(net: Network, host: int, cycles: int) -> list[tuple[int, int]]:
     found, messages = [], new_messages(0)
     while net.sources.due[host, 0] < cycles:
         found.append((int(net.sources.due[host, 0]), draw_packet(net.sources, messages, host, 0)[0]))
-        advance_class(net.sources, messages, host, 0)
+        advance_class(net.sources, messages, host, 0, found[-1][0])
     return found
 
 
@@ -69,6 +71,49 @@ def test_loads_of_classes() -> None:
     for part in (0, 0.25, 1):
         loads = class_loads([fixed, rising, falling], 0.6 + 0.5 * part)
         assert loads == pytest.approx([0.2, 0.1 + 0.6 * part, 0.3 - 0.1 * part])
+
+
+@pytest.mark.parametrize("capacity", [1, 3, 40])
+@pytest.mark.parametrize("burst", [1, 5])
+def test_a_full_application_queue_delays_generation(capacity: int, burst: int) -> None:
+    """A packet enters a queue of limited capacity once the packet ``capacity`` places before it has left (NET-1).
+
+    The gaps between bursts are those of an unbounded queue with the same random sequence.
+    """
+    unbounded = TrafficClass(0, 0.5, 64, 64, burst=burst)
+    arrivals = [cycle for cycle, _ in _sent(unbounded, 3000, hosts=[0])[0]]
+    topology = dumbbell(3, 2)
+    bounded = replace(unbounded, queue_packets=capacity)
+    sources = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[bounded], cycles=1, seed=1).sources
+    messages, left, born = new_messages(0), [-1], [arrivals[0]]
+    for number in range(1, len(arrivals)):
+        left.append(max(left[-1] + (1, 4, 9)[number % 3], born[-1]))
+        due = born[-1] + arrivals[number] - arrivals[number - 1]
+        born.append(max(due, left[number - capacity + 1]) if number >= capacity else due)
+        draw_packet(sources, messages, 0, 0)
+        advance_class(sources, messages, 0, 0, left[-1])
+        assert sources.due[0, 0] == born[-1], number
+    waited = [b - a for a, b in zip(arrivals, born, strict=True)]
+    assert max(waited) > 1000, "the queue was full for most of the time"
+
+
+def test_bounded_application_queues_bound_latency(tmp_path: Path) -> None:
+    """With ``queue_packets``, hosts at an overloaded link generate what the link carries, and latency stays small."""
+    study = STUDY.format(
+        traffic="hosts = [0, 1, 2]\npattern = 'list'\nfile = 'pairs.csv'{}\n[buffers]\nblocks = 64", loads=[0.9]
+    )
+    (tmp_path / "pairs.csv").write_text("source,destination\n0,3\n1,3\n2,3\n")
+    rows = []
+    for text in ("", "\nqueue_packets = 2"):
+        (tmp_path / "study.toml").write_text(study.format(text))
+        file = read_study_file(tmp_path / "study.toml")
+        rows.append(simulate(make_world(file.study, file.base), load=0.9, seed=1)[0].per_sl[0])
+    unbounded, bounded = rows
+
+    assert unbounded.offered == pytest.approx(0.54, abs=0.02)
+    assert bounded.offered == pytest.approx(0.2, abs=0.01)
+    assert bounded.accepted == pytest.approx(unbounded.accepted, abs=0.002)
+    assert bounded.latency_max_cycles < unbounded.latency_max_cycles / 3
 
 
 @pytest.mark.parametrize(
@@ -252,6 +297,9 @@ def test_pairs_come_from_a_file(pattern: str, tmp_path: Path) -> None:
         ("load = 0.3\nshare = 1.0", "", ["share cannot be used with load"]),
         ("load = [0.3]", "", ["load"]),
         ("load = 0.3", "", ["run.loads", "0.3", "0.8"]),
+        ("queue_packets = 0", "", ["traffic.0.queue_packets", "at least 1", "0"]),
+        ("queue_packets = 4\nmessage_bytes = 64", "", ["queue_packets cannot be used with message_bytes"]),
+        ("queue_packets = 4\n[congestion]", "", ["traffic.0.queue_packets cannot be used with [congestion]"]),
         ('burst_to = "one"', "", ["burst_to cannot be used without burst"]),
     ],
 )

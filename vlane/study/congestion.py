@@ -186,6 +186,9 @@ def check_congestion(study: Study, words: str) -> None:
         return
     if study.switch.record.by_channel:
         raise misplaced("congestion", words)
+    for number, each in enumerate(study.traffic):
+        if each.queue_packets is not None:
+            raise misplaced(f"traffic.{number}.queue_packets", "with [congestion]")
     for field in (*_ATTRIBUTES, "sl") if given.opensm_conf else ():
         if field in given.model_fields_set:
             raise misplaced(f"congestion.{field}", "with opensm_conf, which sets it")

@@ -127,6 +127,13 @@ class Traffic(Section):
         description="CSV or Parquet file, relative to the study, with columns cycle and factor: from each cycle on the "
         "load is multiplied by the factor.",
     )
+    queue_packets: int | None = Field(
+        None,
+        ge=1,
+        le=1 << 16,
+        description="Capacity of a host's application queue in packets; while it is full, the host generates none. "
+        "[default: unbounded]",
+    )
     reply: ReplySection | None = Field(None, description="Each message is a request, which its destination answers.")
     source: Name | None = Field(
         None,
@@ -213,7 +220,7 @@ class Traffic(Section):
         self._check_source()
         check_sizes(self.sizes, "bytes" if self.message_bytes is None else "message_bytes", self.largest_size)
         if self.message_bytes is not None:
-            for key in ("bytes", "burst"):
+            for key in ("bytes", "burst", "queue_packets"):
                 if key in given:
                     raise misplaced(key, "with message_bytes")
         if self.hot_share and not self.hot_hosts:
@@ -245,6 +252,8 @@ class Traffic(Section):
                 f"a source of a loaded plug-in ({known})" if known else "a source of a loaded plug-in (none is loaded)"
             )
             raise InputError("source", must, self.source)
+        if self.queue_packets is not None and self.in_messages:
+            raise misplaced("queue_packets", "with a source of messages")
         for key in (*_DRAWN, "on_cycles", "off_cycles", "pareto_shape", "rates", "window", "think_cycles"):
             if key in self.model_fields_set:
                 raise misplaced(key, "with source")
