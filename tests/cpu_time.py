@@ -1,13 +1,16 @@
 """pytest plug-in that measures the processor time of each test file, including child processes.
 
 A file is charged the user and system time spent while it is collected and its tests run, by the test process and by
-child processes the test process waited for. With xdist, workers report to the controller, which sums the results,
-prints the most expensive files and writes ``build/test_cpu.json``.
+child processes the test process waited for. The time of a fixed piece of work is measured in between. With xdist,
+workers report to the controller, which sums the results, prints the most expensive files and writes
+``build/test_cpu.json``.
 """
 
 from __future__ import annotations
 
 import resource
+import statistics
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +19,11 @@ from typing import Any
 
 import pytest
 
-from tests.cpu_budget import Measured, table, write_measured
+from tests.cpu_budget import Measured, table, work, write_measured
 
 RESULT = Path("build") / "test_cpu.json"
+_PACE_INTERVAL = 10.0
+"""Least number of seconds between two measurements of the pace."""
 _OUTPUT = "vlane_cpu"
 """Key of a worker's result in the data xdist sends to the controller."""
 
@@ -50,6 +55,15 @@ class CpuTime:
         self._files: Counter[str] = Counter()
         self._workers: list[dict[str, Any]] = []
         self._lost_workers = 0
+        self._paces: list[float] = []
+        self._pace_due = 0.0
+
+    def _measure_pace(self) -> None:
+        if time.monotonic() >= self._pace_due:
+            before = time.process_time()
+            work()
+            self._paces.append(time.process_time() - before)
+            self._pace_due = time.monotonic() + _PACE_INTERVAL
 
     @contextmanager
     def _charged(self, file: str) -> Iterator[None]:
@@ -60,6 +74,7 @@ class CpuTime:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         """Charge a test, including set-up and tear-down of its fixtures, to its file."""
+        self._measure_pace()
         with self._charged(item.nodeid.partition("::")[0]):
             return (yield)
 
@@ -84,7 +99,8 @@ class CpuTime:
     def pytest_sessionfinish(self) -> None:
         """Send the result of a worker to xdist's controller."""
         if hasattr(self._config, "workeroutput"):
-            self._config.workeroutput[_OUTPUT] = {"files": dict(self._files), "total": _all_seconds()}
+            output = {"files": dict(self._files), "total": _all_seconds(), "paces": self._paces}
+            self._config.workeroutput[_OUTPUT] = output
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the most expensive files and write the time of every file."""
@@ -101,10 +117,12 @@ class CpuTime:
         """
         files = Counter(self._files)
         total = _own_seconds() if self._workers or self._lost_workers else _all_seconds()
+        paces = list(self._paces)
         for worker in self._workers:
             files.update(worker["files"])
+            paces += worker["paces"]
             total += worker["total"]
-        return Measured(total, dict(files), self._lost_workers)
+        return Measured(total, dict(files), statistics.fmean(paces or [0.0]), self._lost_workers)
 
 
 def pytest_configure(config: pytest.Config) -> None:
