@@ -308,8 +308,10 @@ class DutMap(_Section):
     ----------
     block : dict
         ``name`` of the block, if the map is for one block only, and parameters of the instance.
-    clock, reset : Clock, Reset or None
-        Clock and reset ports; without a reset, the design is reset by power-on only.
+    clock : Clock
+        Clock port.
+    reset : Reset or None
+        Reset port; without one, the design is reset by power-on only.
     timing : Timing or ElasticTiming
         Latency and decision rate of the design.
     requesters : Requesters

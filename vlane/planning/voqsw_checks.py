@@ -40,8 +40,12 @@ class Misplaced(NamedTuple):
 
     Parameters
     ----------
-    switch, source, out, to : int
-        Switch, input, output, and output at the next switch.
+    switch : int
+        Switch.
+    source, out : int
+        Input and output of the switch.
+    to : int
+        Output at the next switch.
     vl, wanted : int
         Actual VL, and VL of the next output.
     paths : int
