@@ -41,8 +41,10 @@ class PairAllocator(wiring.Component):
         By input, one bit per lane: the first packet takes part in the allocation.
     drop : In(ArrayLayout(vls, ports))
         By input, one bit per lane: the first packet is to be dropped.
-    output, outgoing_vl : In(ArrayLayout(range(ports), pairs)), In(ArrayLayout(lane_shape(vls), pairs))
-        By input pair: output, and outgoing lane, of the first packet.
+    output : In(ArrayLayout(range(ports), pairs))
+        By input pair: output of the first packet.
+    outgoing_vl : In(ArrayLayout(lane_shape(vls), pairs))
+        By input pair: outgoing lane of the first packet.
     sizes : In(ArrayLayout(range(largest + 1), pairs))
         By input pair: size of the first packet, at least 1. Only with ``queues``.
     input_free, output_free : In(ArrayLayout(vls, ports))
