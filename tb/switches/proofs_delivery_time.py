@@ -17,8 +17,10 @@ class DeliveryTimeProperties(DeliveryProperties):
     ----------
     switch : IBSwitch
         The component. Its largest packet has one block, its scheduler is ``rr``.
-    granted, sent : int
-        Cycles within which the packet is granted, and within which it is on the link.
+    granted : int
+        Number of cycles within which the packet is granted.
+    sent : int
+        Number of cycles within which the packet is on the link.
     """
 
     stages = (("granted-in-time", "sent-in-time"),)

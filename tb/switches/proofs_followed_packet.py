@@ -59,11 +59,18 @@ class FollowedPacket:
         The packet has been accepted, and the marked flit has not arrived yet.
     data : Signal
         The marked flit as it arrived.
-    to, lane, name, drops : Signal
-        Result of the look-up, valid from the next cycle on: output, outgoing lane, lane or channel of the outgoing
-        header, and drop.
-    let_in, dropped : Signal
-        The switch reported that the packet goes on, or that it is dropped.
+    to : Signal
+        Looked-up output, valid from the next cycle on.
+    lane : Signal
+        Looked-up outgoing lane.
+    name : Signal
+        Lane or channel of the outgoing header.
+    drops : Signal
+        The look-up drops the packet.
+    let_in : Signal
+        The switch accepted the packet.
+    dropped : Signal
+        The switch dropped the packet.
     """
 
     def __init__(self, m: Module, switch: Any) -> None:

@@ -28,14 +28,18 @@ class Wire:
 
     Attributes
     ----------
-    packet, fcp : Signal
-        A packet's head, or an FCP, is in flight.
+    packet : Signal
+        A packet's head is in flight.
+    fcp : Signal
+        An FCP is in flight.
     blocks : Signal
         Size of the packet, in blocks.
     body : Signal
         First 32 bits of the FCP.
-    leaves, arrives : Signal
-        The packet or FCP leaves the wire in this cycle; it also arrives, because it is not lost.
+    leaves : Signal
+        The packet or FCP leaves the wire in this cycle.
+    arrives : Signal
+        The packet or FCP arrives in this cycle, because it is not lost.
     """
 
     def __init__(self, name: str) -> None:
