@@ -75,7 +75,7 @@ class OPAFlitSwitch(OPASwitch):
         self.parts: dict[Packet, list[Flit]] = {}
 
     def decide(self, now: int) -> Plan:
-        """Run the passes of a cycle (OPAS-F1). The grants take effect at once; the plan is empty."""
+        """Run the passes of a cycle (OPAS-F1). The grants take effect at once, and the plan is empty."""
         assert not self.granted, "grants of an earlier cycle that did not cross"
         for _ in range(WIDTH):
             self._run_pass(now)
