@@ -168,15 +168,15 @@ def step(
         Lane of the packet for which space is reserved.
     reserve_flits : int
         Size of this packet in flits; 0 if no space is reserved.
-    write_vl : array of int64
+    write_vl : array of int64, (writers,)
         Lane of each writing port.
-    write_count : (writers,)
+    write_count : array of int64, (writers,)
         Number of flits that each writing port writes.
     write_data : array of int64, (writers, write_flits)
         Written flits.
-    read_vl : array of int64
+    read_vl : array of int64, (readers,)
         Lane of each reading port.
-    read_count : (readers,)
+    read_count : array of int64, (readers,)
         Number of flits that each reading port removes.
     """
     taken = reserve_flits > 0 and reserve_vl < state.vls and fits(state, reserve_vl, reserve_flits)

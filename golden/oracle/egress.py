@@ -49,17 +49,17 @@ class EgressMachine(NamedTuple):
         Number of all lanes.
     input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports common to all schedulers.
-    sizes : array of int64
+    sizes : array of int64, (lanes, 6)
         Bit positions of the sizes of heads.
-    second_size_fields : (lanes, 6)
+    second_size_fields : array of int64, (lanes, 6)
         Bit positions of the sizes of packets behind the heads; empty without that input.
     own_input_fields, own_output_fields : array of int64, (elements, 6)
         Bit positions of the scheduler's own ports, except those for packets behind the heads.
     input_values : array of int64, (INPUTS,)
         Scratch of a cycle: the inputs common to all schedulers.
-    blocks : array of int64
+    blocks : array of int64, (lanes + 1,)
         Scratch of a cycle: sizes of heads, and a spare entry that is 0.
-    behind_blocks : (lanes + 1,)
+    behind_blocks : array of int64, (lanes + 1,)
         Scratch of a cycle: sizes of packets behind the heads, and a spare entry that is 0.
     own : array of int64
         Scratch of a cycle: the scheduler's own inputs.

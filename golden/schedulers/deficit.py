@@ -132,9 +132,9 @@ def decide_turn(
     ----------
     deficits : DeficitState
         Changed in place if ``commit``.
-    owner : array of uint8
+    owner : array of uint8, (entries,)
         Requester of each entry; owners beyond the last requester are never active.
-    weight : (entries,)
+    weight : array of uint8, (entries,)
         Weight of each entry.
     asking : TurnRequests
         Requesters of this cycle.

@@ -44,9 +44,9 @@ class OPAFlitSwitches(NamedTuple):
         Central buffers. MPort m of switch s has buffer s * mports + m.
     granted : array of int64, (all ports, lanes)
         Number of granted flits of the first packet of each input VL.
-    last_local : array of int64
+    last_local : array of int64, (all ports,)
         Input of the MPort that each output granted last.
-    last_central : (all ports,)
+    last_central : array of int64, (all ports,)
         Read port that each output granted last.
     choice : array of int64, (48 + 2 * mports,)
         Scratch of a pass: VL picked by each input, then by each read port.

@@ -40,9 +40,9 @@ class RandomChoice(NamedTuple):
         Seed of the run.
     by_packet : bool
         Draw for each packet, otherwise for each flow.
-    first : array of int32
+    first : array of int32, (all ports,)
         Index in ``port`` of the first member of each port's trunk.
-    size : (all ports,)
+    size : array of int32, (all ports,)
         Number of members of each port's trunk.
     port : array of int32, (members,)
         Ports of the members within their switch, in ascending order.

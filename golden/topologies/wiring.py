@@ -45,9 +45,9 @@ class Wiring(NamedTuple):
     ----------
     cable : Records of Cable, (ends,)
         Cable of each port.
-    nic_vl : array of uint8
+    nic_vl : array of uint8, (NICs, SLs)
         VL of each SL at the NICs.
-    nic_channel : (NICs, SLs)
+    nic_channel : array of uint8, (NICs, SLs)
         Channel of each SL at the NICs; only Omni-Path has channels.
     """
 

@@ -84,9 +84,9 @@ class PageMemory(NamedTuple):
         Size of the packets of each lane, in blocks.
     weights : array of int64, (16,)
         Weight of each lane, for the comparison of schedulers.
-    order : array of int32
+    order : array of int32, (4096,)
         Lane of each packet, in the order of service.
-    sources : (4096,)
+    sources : array of int32, (4096,)
         List of each packet, in the order of service.
     sent : array of int64, (16,)
         Blocks of each lane.

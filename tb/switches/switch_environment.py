@@ -163,9 +163,9 @@ class SwitchEnvironment(NamedTuple):
         whether there is one, limit.
     said : array of int64, (ports, ring, 2)
         By cycle, the flow-control packet that each port sends: lane plus 1 (0 for none), and limit.
-    freed : array of int64
+    freed : array of int64, (ports, lanes)
         Blocks freed since the start by the receiver at each output.
-    known : (ports, lanes)
+    known : array of int64, (ports, lanes)
         Blocks freed since the start at each input, as its sender knows.
     stalled : array of int64, (ports,)
         First cycle in which a packet may start on each output's link.
