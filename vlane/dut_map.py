@@ -388,7 +388,7 @@ class DutMap(_Section):
         return misplaced(key_of(path), why, source=self._source)
 
     def placed(self, error: InputError, path: tuple[str | int, ...]) -> InputError:
-        """Return an error as one about a key of the map."""
+        """Return an error with its field replaced by a key of the map, and with the map's file."""
         return error.of(key_of(path)).at(self._source)
 
     def named(self, source: str) -> DutMap:

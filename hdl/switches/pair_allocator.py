@@ -126,7 +126,7 @@ class PairAllocator(wiring.Component):
         return m
 
     def place_of(self, pair: int) -> int:
-        """Return the index of an output pair with the lane in the low bits, a power-of-two stride apart."""
+        """Return an output pair's number with the lane in the low bits: output * (vls as a power of two) + lane."""
         output, vl = divmod(pair, self.vls)
         return output * self.stride + vl
 

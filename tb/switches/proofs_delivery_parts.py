@@ -210,7 +210,7 @@ class CrossingPacket:
     ends: Value
 
     def to(self, there: Value) -> CrossingPacket:
-        """Return the crossing packet, made idle unless ``there`` is set."""
+        """Return the crossing packet, with ``busy`` cleared unless ``there`` is set."""
         return replace(self, busy=self.busy & there)
 
 

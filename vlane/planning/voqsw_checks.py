@@ -25,7 +25,7 @@ class Clash(NamedTuple):
     sl : int
         Service level.
     outputs : tuple of int
-        Outputs at the next switch of the considered tuples with this entry.
+        Different outputs at the next switch, among the considered tuples whose packets use this entry.
     """
 
     switch: int
@@ -62,7 +62,7 @@ class Misplaced(NamedTuple):
 
 
 def find_clashes(tuples: Tuples, considered: int, path_sl: Ints) -> list[Clash]:
-    """Return the SL2VL entries that considered tuples with different next outputs share."""
+    """Return the SL2VL entries used by several of the first ``considered`` tuples with different next outputs."""
     kept = tuples.passed < considered
     rank = tuples.passed[kept]
     sl = np.repeat(path_sl, np.diff(tuples.first))[kept]
