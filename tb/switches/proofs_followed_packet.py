@@ -142,10 +142,10 @@ class FollowedPacket:
             By input, the channel of the outgoing header; ``None`` if the header carries the outgoing lane.
         """
         m, switch, now = self._m, self._switch, self.now
-        self.to = self._kept("to", (each.output for each in switch.inputs))
-        self.lane = self._kept("lane", (each.outgoing_vl for each in switch.inputs))
-        self.name = self.lane if names is None else self._kept("name", names)
-        self.drops = self._kept("drops", (Value.cast(each.cause).any() for each in switch.inputs))
+        self.to = self._at_look_up("to", (each.output for each in switch.inputs))
+        self.lane = self._at_look_up("lane", (each.outgoing_vl for each in switch.inputs))
+        self.name = self.lane if names is None else self._at_look_up("name", names)
+        self.drops = self._at_look_up("drops", (Value.cast(each.cause).any() for each in switch.inputs))
         cause = Array(Value.cast(each) for each in switch.dropped)[self.port]
         with m.If(now[_TOLD]):
             m.d.sync += [self.let_in.eq(cause == 0), self.dropped.eq(cause != 0)]
@@ -156,7 +156,7 @@ class FollowedPacket:
         claim("waiting-heads", self.stored & ~self.drops, when=self.let_in)
         claim("waiting-heads", ~self.stored | self.drops, when=self.dropped)
 
-    def _kept(self, name: str, recorded: Iterable[Value]) -> Signal:
+    def _at_look_up(self, name: str, recorded: Iterable[Value]) -> Signal:
         """Return the value at the packet's input in the cycle of its look-up, stored."""
         by_input = [Value.cast(each) for each in recorded]
         kept = Signal(max(len(each) for each in by_input), name=f"kept_{name}")
