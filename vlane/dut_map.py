@@ -308,8 +308,10 @@ class DutMap(_Section):
     ----------
     block : dict
         ``name`` of the block, if the map is for one block only, and parameters of the instance.
-    clock, reset : Clock, Reset or None
-        Clock and reset ports; without a reset, the design is reset by power-on only.
+    clock : Clock
+        Clock port.
+    reset : Reset or None
+        Reset port; without one, the design is reset by power-on only.
     timing : Timing or ElasticTiming
         Latency and decision rate of the design.
     requesters : Requesters
@@ -386,7 +388,7 @@ class DutMap(_Section):
         return misplaced(key_of(path), why, source=self._source)
 
     def placed(self, error: InputError, path: tuple[str | int, ...]) -> InputError:
-        """Return an error as one about a key of the map."""
+        """Return an error with its field replaced by a key of the map, and with the map's file."""
         return error.of(key_of(path)).at(self._source)
 
     def named(self, source: str) -> DutMap:

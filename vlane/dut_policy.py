@@ -19,9 +19,12 @@ class Policy(BaseModel):
 
     Parameters
     ----------
-    wait, idle, starve : int or None
-        Largest number of services of others, of idle cycles, and of ready cycles without service; not checked if
-        omitted.
+    wait : int or None
+        Largest number of services of other lanes while a lane requests; not checked if omitted.
+    idle : int or None
+        Largest number of idle cycles while a request stands; not checked if omitted.
+    starve : int or None
+        Largest number of cycles in which a requesting lane could be served but is not; not checked if omitted.
     shares : list of int or None
         Relative weights of the lanes.
     window, settle : int

@@ -56,9 +56,16 @@ class VLBufferState(NamedTuple):
 
     Parameters
     ----------
-    vls, flits, minimum, maximum, mtu_flits, write_flits, read_flits : int
-        Number of lanes, size of the storage, guaranteed and maximum number of flits per lane, largest packet, maximum
-        number of flits per writing and per reading port and cycle.
+    vls : int
+        Number of lanes.
+    flits : int
+        Size of the storage.
+    minimum, maximum : int
+        Guaranteed and maximum number of flits per lane.
+    mtu_flits : int
+        Size of the largest packet.
+    write_flits, read_flits : int
+        Maximum number of flits per port and cycle, for writing and for reading ports.
     ring : array of int64, (vls, maximum)
         Flits of each lane.
     first : array of int64, (vls,)
@@ -161,12 +168,16 @@ def step(
         Lane of the packet for which space is reserved.
     reserve_flits : int
         Size of this packet in flits; 0 if no space is reserved.
-    write_vl, write_count : array of int64, (writers,)
-        Lane and number of flits of each writing port.
+    write_vl : array of int64, (writers,)
+        Lane of each writing port.
+    write_count : array of int64, (writers,)
+        Number of flits that each writing port writes.
     write_data : array of int64, (writers, write_flits)
         Written flits.
-    read_vl, read_count : array of int64, (readers,)
-        Lane of each reading port, and number of flits that it removes.
+    read_vl : array of int64, (readers,)
+        Lane of each reading port.
+    read_count : array of int64, (readers,)
+        Number of flits that each reading port removes.
     """
     taken = reserve_flits > 0 and reserve_vl < state.vls and fits(state, reserve_vl, reserve_flits)
     if reserve_flits > 0:

@@ -56,10 +56,7 @@ class Assignments(Expressions):
             yield from self._assign(node, target, found)
 
     def stmt_annassign(self, node: ast.AnnAssign) -> Iterator[str]:
-        """Yield an annotated assignment.
-
-        The annotation is ignored.
-        """
+        """Yield an annotated assignment. The annotation is ignored."""
         if node.value is not None:
             yield from self._assign(node, node.target, self.value(node.value))
 

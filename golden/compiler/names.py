@@ -17,9 +17,6 @@ _RESERVED = frozenset(
 
 
 def identifier(name: str) -> str:
-    """Return a Python name as a C++ identifier.
-
-    Reserved words get an underscore.
-    """
+    """Return a Python name as a C++ identifier. Reserved words get an underscore."""
     found = re.sub(r"\W", "_", name)
     return f"{found}_" if found in _RESERVED else found

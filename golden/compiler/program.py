@@ -44,10 +44,7 @@ class Program:
         self._parts.append(text)
 
     def helper(self, key: Any, make: Callable[[], str]) -> str:
-        """Return the name of a generated function.
-
-        On the first call ``make`` defines it and returns the name.
-        """
+        """Return the name of a generated function. On the first call ``make`` defines it and returns the name."""
         if key not in self._helpers:
             self._helpers[key] = make()
         return self._helpers[key]
@@ -77,10 +74,7 @@ class Program:
         return self._modules[module]
 
     def cpp(self, kind: Type) -> str:
-        """Return the C++ name of a type.
-
-        A structure is defined at its first use.
-        """
+        """Return the C++ name of a type. A structure is defined at its first use."""
         if kind.cpp:
             return kind.cpp
         if kind not in self._types:

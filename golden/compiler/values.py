@@ -97,10 +97,7 @@ class Value:
 
 
 def literal(number: int, kind: Type | None = None) -> Value:
-    """Return a constant.
-
-    A Python integer beyond 64 bits keeps its lowest 64 bits.
-    """
+    """Return a constant. A Python integer beyond 64 bits keeps its lowest 64 bits."""
     if kind is None:
         kind = BOOL if isinstance(number, bool) else INT
     if kind is BOOL:

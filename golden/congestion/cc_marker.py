@@ -193,10 +193,7 @@ def decision_of(state: CCMarkerState, inputs: Inputs) -> Decision:
 
 @inner
 def step(state: CCMarkerState, inputs: Inputs, rule_counts: NDArray[np.int64]) -> bool:
-    """Run a clock cycle and return whether the packet that starts is marked.
-
-    FECN is then set in ``inputs.flit``.
-    """
+    """Run a clock cycle and return whether the packet that starts is marked. FECN is then set in ``inputs.flit``."""
     values, port_state = inputs.values, state.markers.port[0]
     count_rules(state, inputs, rule_counts)
     level, mark, vl = port_state.level, False, values[START_VL]

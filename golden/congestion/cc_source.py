@@ -270,10 +270,7 @@ def _latch_inputs(sources: Sources, inputs: Inputs) -> None:
 
 @inner
 def _receive_becn(sources: Sources, inputs: Inputs, cycle: int, injected: int, rule_counts: NDArray[np.int64]) -> None:
-    """Apply a BECN.
-
-    Output and count its effects (CCS-12).
-    """
+    """Apply a BECN. Output and count its effects (CCS-12)."""
     told, shown = inputs.previous_becn, inputs.results[0]
     was_known = find_entry(sources, 0, told[TELL_DLID], told[TELL_SL]) != NOBODY
     place, before = receive_becn(sources, 0, told[TELL_DLID], told[TELL_SL], cycle)

@@ -72,8 +72,12 @@ class Markers(NamedTuple):
         State of each lane.
     limits : array of int64, (lanes, 16)
         Measure from which a lane is over, by threshold.
-    busy_blocks, level_blocks, idle_blocks : int
-        Busy detector: level from which the link is busy, maximum level, decrease in an idle cycle.
+    busy_blocks : int
+        Level of the busy detector from which the link is busy.
+    level_blocks : int
+        Maximum level of the busy detector.
+    idle_blocks : int
+        Decrease of the level in an idle cycle.
     """
 
     port: Records[PortMarking]
@@ -89,8 +93,12 @@ class Decision(NamedTuple):
 
     Parameters
     ----------
-    over, root, victim : bool
-        The packet's lane is over, is a root, is a victim.
+    over : bool
+        Whether the packet's lane exceeds its threshold.
+    root : bool
+        Whether the packet's lane is a root of congestion.
+    victim : bool
+        Whether the packet's lane is a victim of congestion.
     eligible : bool
         The packet is counted.
     mark : bool
@@ -111,10 +119,7 @@ NOTHING = Decision(over=False, root=False, victim=False, eligible=False, mark=Fa
 def new_markers(
     *, ports: int, maximum: tuple[int, ...], largest: int, busy_blocks: int, level_blocks: int, idle_blocks: int
 ) -> Markers:
-    """Return markers after reset.
-
-    ``maximum`` is the largest number of blocks of each lane in the measured buffer.
-    """
+    """Return markers after reset. ``maximum`` is the largest number of blocks of each lane in the measured buffer."""
     limits = [
         [_NEVER, *(marking_limit(each, maximum=most, largest=largest) for each in range(1, LARGEST_THRESHOLD + 1))]
         for most in maximum
@@ -264,10 +269,7 @@ def _reset_counters(markers: Markers, port: int) -> None:
 
 
 def write_marking(markers: Markers, outputs: Sequence[int], write: MarkingWrite) -> None:
-    """Apply a settings write to the outputs of a switch.
-
-    An element of an absent output is ignored.
-    """
+    """Apply a settings write to the outputs of a switch. An element of an absent output is ignored."""
     for number, output in enumerate(outputs):
         if write.select == CCMarkerSelect.VICTIM_MASK:
             set_victim_mask(markers, output, write.victim_mask >> number & 1)

@@ -44,8 +44,10 @@ class Flow:
     ----------
     known : int
         Whether the entry is in use.
-    dlid, sl : int
-        Flow.
+    dlid : int
+        Destination LID of the flow.
+    sl : int
+        Service level of the flow.
     ccti : int
         Index in the CCT.
     injects : int
@@ -120,10 +122,7 @@ class Sources(NamedTuple):
 
 
 def new_sources(*, flows: int, cct_entries: int, tick_cycles: int, shift_first: bool, sources: int = 1) -> Sources:
-    """Return sources after power-on: no known flows.
-
-    CCT and settings are 0.
-    """
+    """Return sources after power-on: no known flows. CCT and settings are 0."""
     return Sources(
         new_records(Flow, sources, flows),
         new_records(Sweep, sources),
@@ -138,10 +137,7 @@ def new_sources(*, flows: int, cct_entries: int, tick_cycles: int, shift_first: 
 
 @kernel
 def reset(sources: Sources, source: int) -> None:
-    """Clear all flows, Port_Control and the limit.
-
-    CCT and SL settings are kept (CCS-15).
-    """
+    """Clear all flows, Port_Control and the limit. CCT and SL settings are kept (CCS-15)."""
     for place in range(sources.flow.shape[1]):
         sources.flow[source, place].known = 0
     sweep = sources.sweep[source]
@@ -210,10 +206,7 @@ def may_inject(sources: Sources, source: int, entry_index: int, blocks: int, cyc
 
 @inner
 def receive_becn(sources: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[int, int]:
-    """Apply a BECN (CCS-4, CCS-5).
-
-    Return the flow's entry (``NOBODY`` if the BECN is lost) and the previous CCTI.
-    """
+    """Apply a BECN (CCS-4, CCS-5). Return the flow's entry (``NOBODY`` if the BECN is lost) and the previous CCTI."""
     place = find_entry(sources, source, dlid, sl)
     least = sources.level[source, sl, MINIMUM]
     before = least
@@ -252,10 +245,7 @@ def visit_entry(sources: Sources, source: int, entry_index: int, cycle: int) -> 
 
 @inner
 def write(sources: Sources, source: int, written: NDArray[np.int64]) -> None:
-    """Write a setting of a source.
-
-    Absent CCT entries are ignored (CCS-13).
-    """
+    """Write a setting of a source. Absent CCT entries are ignored (CCS-13)."""
     select, index = written[W_SELECT], written[W_INDEX]
     if select == _PORT_CONTROL:
         sources.port[source, PORT_MODE] = written[W_PORT_MODE]

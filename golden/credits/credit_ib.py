@@ -119,10 +119,7 @@ def new_inputs(data_vls: int) -> Inputs:
 def new_state(
     *, data_vls: int, buffer_blocks: int, fcp_blocks: int, fcp_period: int, watchdog_cycles: int, parity: bool = False
 ) -> CreditIBState:
-    """Return the state after reset.
-
-    ``fcp_blocks`` 0 means a quarter of the buffer.
-    """
+    """Return the state after reset. ``fcp_blocks`` 0 means a quarter of the buffer."""
     del parity  # golden models no bit flips
     advance = fcp_blocks or max(1, buffer_blocks // 4)
     lanes = np.zeros((5, data_vls), np.int64)
@@ -236,10 +233,7 @@ def has_space_for_arrival(state: CreditIBState, inputs: Inputs) -> bool:
 
 @kernel
 def step(state: CreditIBState, inputs: Inputs, rule_counts: NDArray[np.int64]) -> None:
-    """Run a clock cycle.
-
-    An arriving FCP is applied before an arriving packet.
-    """
+    """Run a clock cycle. An arriving FCP is applied before an arriving packet."""
     regs, flags, values = state.regs, inputs.flags, inputs.values
     initializing = flags[INIT] != 0
     sent_vl, _ = offered_fcp(state, initializing)

@@ -64,8 +64,14 @@ class CreditOPAState(NamedTuple):
         Number of lanes.
     vcu : int
         Exponent of the credit unit.
-    used, dedicated, shared, new_dedicated, new_shared, owed : array of int64, (vls,)
-        Sender: outstanding units, limits in force, pending limits. Receiver: units to be returned.
+    used : array of int64, (vls,)
+        Sender: outstanding units of each VL.
+    dedicated, shared : array of int64, (vls,)
+        Sender: limits in force.
+    new_dedicated, new_shared : array of int64, (vls,)
+        Sender: pending limits.
+    owed : array of int64, (vls,)
+        Receiver: units to be returned.
     regs : array of int64, (9,)
         Overall limit; pending overall limit; step of the change; lanes that change; return being received and number
         of its LTPs; return being sent and number of its LTPs; lane of the last return.
@@ -306,10 +312,7 @@ def run_change(
 
 @kernel
 def step(state: CreditOPAState, inputs: Inputs, rule_counts: NDArray[np.int64]) -> None:
-    """Run a clock cycle.
-
-    A change of limits uses the counters from the start of the cycle.
-    """
+    """Run a clock cycle. A change of limits uses the counters from the start of the cycle."""
     flags, values, regs = inputs.flags, inputs.values, state.regs
     for vl in range(state.vls):
         inside = within_lane(state, vl, inputs.blocks[vl])

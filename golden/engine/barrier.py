@@ -31,10 +31,7 @@ def new_barrier() -> NDArray[np.int64]:
 
 @intrinsic("rt::fetch_add", acts=True)
 def _fetch_add(counters: NDArray[np.int64], index: int, amount: int) -> int:
-    """Add to a word atomically and return its previous value.
-
-    Writes made before become visible to other threads.
-    """
+    """Add to a word atomically and return its previous value. Writes made before become visible to other threads."""
     with _one_at_a_time:
         before = int(counters[index])
         counters[index] += amount
@@ -55,10 +52,7 @@ def _yield_core() -> None:
 
 @inner
 def wait_for_all(barrier: NDArray[np.int64], threads: int) -> None:
-    """Wait until ``threads`` threads have arrived.
-
-    Their earlier writes are then visible to all.
-    """
+    """Wait until ``threads`` threads have arrived. Their earlier writes are then visible to all."""
     passed = _atomic_load(barrier, _PASSED)  # read before arriving, because the others may pass right afterwards
     if _fetch_add(barrier, _ARRIVED, 1) == threads - 1:
         _fetch_add(barrier, _ARRIVED, -threads)

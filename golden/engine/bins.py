@@ -11,10 +11,7 @@ FACTORS = (0x9E3779B97F4A7C15 & MASK, 0xC2B2AE3D27D4EB4F & MASK, 0x165667B19E377
 
 @inner
 def bin_of(value: int, fine_bits: int) -> int:
-    """Return the bin of a value.
-
-    Each power of two has 2**``fine_bits`` bins.
-    """
+    """Return the bin of a value. Each power of two has 2**``fine_bits`` bins."""
     shift = max(0, bit_length(value) - fine_bits - 1)
     return (shift << fine_bits) + (value >> shift)
 
@@ -27,9 +24,6 @@ def bin_minimum(bin_number: int, fine_bits: int) -> int:
 
 @inner
 def hash_pair(first: int, second: int) -> int:
-    """Return 62 bits that depend on every bit of both numbers.
-
-    Products may exceed 62 bits.
-    """
+    """Return 62 bits that depend on every bit of both numbers. Products may exceed 62 bits."""
     both = (first * FACTORS[0] ^ second * FACTORS[1]) & MASK
     return (both ^ both >> 31) * FACTORS[2] & MASK

@@ -35,10 +35,7 @@ def bit_length(number: int) -> int:
 
 @inner
 def next_member(bit_set: int, last: int) -> int:
-    """Return the first member above ``last``, otherwise the smallest member.
-
-    The set must not be empty.
-    """
+    """Return the first member above ``last``, otherwise the smallest member. The set must not be empty."""
     above = bit_set & -(2 << int(last))
     return lowest_member(above if above != 0 else bit_set)
 

@@ -57,10 +57,7 @@ def kernel(function: F) -> F:
 
 
 def inner(function: F) -> F:
-    """Mark a function called by kernels and compiled with them.
-
-    Called from Python it runs as Python.
-    """
+    """Mark a function called by kernels and compiled with them. Called from Python it runs as Python."""
     return function
 
 

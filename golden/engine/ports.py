@@ -15,10 +15,7 @@ State = TypeVar("State")
 
 
 def batch_of(state: State, ports: int) -> State:
-    """Return a batch of ``ports`` copies of one port's state.
-
-    Numbers are shared by all ports.
-    """
+    """Return a batch of ``ports`` copies of one port's state. Numbers are shared by all ports."""
     return _map_arrays(state, lambda array: np.repeat(array[np.newaxis], ports, axis=0))
 
 

@@ -15,7 +15,4 @@ from vlane.golden.compiler.records import Records
 
 @intrinsic("rt::prefetch", acts=True)
 def prefetch(records: Records[Any] | NDArray[Any], index: int) -> None:
-    """Prefetch the cache line of a record or number, counted through all dimensions.
-
-    The index may be out of range.
-    """
+    """Prefetch the cache line of a record or number, counted through all dimensions. The index may be out of range."""

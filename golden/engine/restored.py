@@ -12,10 +12,7 @@ from vlane.golden.compiler.records import Records
 
 @intrinsic(acts=True, expand=expand_restore)
 def restore(target: Any, source: Any) -> None:
-    """Copy all arrays and records of ``source`` to ``target``.
-
-    Numbers are not copied; they must be equal.
-    """
+    """Copy all arrays and records of ``source`` to ``target``. Numbers are not copied but must be equal."""
     if isinstance(target, np.ndarray):
         target[...] = source
     elif isinstance(target, Records):

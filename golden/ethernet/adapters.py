@@ -108,10 +108,7 @@ def _schedule_retry(network: Ethernet, node: int, time: int) -> None:
 
 @inner
 def _grant_frame(network: Ethernet, node: int, flow: int, cycle: int) -> None:
-    """Grant a frame whose tokens suffice.
-
-    It carries the tag of its limiter (ETH-13).
-    """
+    """Grant a frame whose tokens suffice. It carries the tag of its limiter (ETH-13)."""
     limiters.may_start(network.limiters, node, flow, FRAME_BYTES, cycle)
     place = new_frame(network.frames, DATA, node, flow, FRAME_BYTES)
     frame, limiter = network.frames.frame[place], network.limiters.flow[node, flow]

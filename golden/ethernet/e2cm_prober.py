@@ -150,10 +150,7 @@ def step(state: E2CMProberState, inputs: NDArray[np.int64], rule_counts: NDArray
 
 @inner
 def _write(made: Probers, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> None:
-    """Write the given delay of a flow.
-
-    Ignore an absent flow (EPR-14).
-    """
+    """Write the given delay of a flow. Ignore an absent flow (EPR-14)."""
     if inputs[W_FLOW] >= made.probe.shape[1]:
         rule_counts[ABSENT] += 1
         return

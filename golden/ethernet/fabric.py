@@ -58,10 +58,7 @@ class Fabric:
                 raise InputError(f"hops of switch {switch}", "one neighbour of the switch per node", wrong or len(row))
 
     def channels(self) -> list[Cable]:
-        """Return both directions of every cable as (from, to, Mb/s).
-
-        The reverse of channel c is c ^ 1.
-        """
+        """Return both directions of every cable as (from, to, Mb/s). The reverse of channel c is c ^ 1."""
         return [way for one, other, mbps in self.cables for way in ((one, other, mbps), (other, one, mbps))]
 
     def path(self, source: int, destination: int) -> list[int]:

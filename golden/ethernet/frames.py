@@ -23,10 +23,16 @@ class Frame:
     ----------
     born : int
         Data: cycle in which the message was generated.
-    stamp, arrival, counted : int
-        Probe: cycle of its start, cycle of its arrival, and byte count of its flow.
-    serial, of : int
-        Data: number of the message within its flow, and number of frames in the message.
+    stamp : int
+        Cycle in which the probe started on the wire.
+    arrival : int
+        Cycle in which the probe arrived.
+    counted : int
+        Byte count of the probe's flow.
+    serial : int
+        Number of a data frame's message within the flow.
+    of : int
+        Number of frames of this message.
     after : int
         Next frame of the same queue.
     source, destination, length, kind : int
@@ -38,8 +44,10 @@ class Frame:
         queue.
     tag : int
         CPID: of the flow's limiter for data, of the congestion point for a notification.
-    feedback, notice : int
-        Feedback and kind of a notification; ``feedback`` is the time of a PAUSE, in quanta.
+    feedback : int
+        Feedback of a notification; time of a PAUSE, in quanta.
+    notice : int
+        Kind of a notification.
     is_tagged : int
         Data of a flow limited by a congestion point.
     is_last : int

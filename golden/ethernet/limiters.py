@@ -90,8 +90,10 @@ class Limiters(NamedTuple):
         Tokens of a full bucket.
     scale : int
         Scale factor of the feedback.
-    of_current_rate, strict : bool
-        Options ``gain_of`` "current" and ``strict``.
+    of_current_rate : bool
+        Whether a decrease is relative to the current rate (``gain_of`` is "current").
+    strict : bool
+        Option ``strict``.
     drift : int
         Rate increase of a drift.
     stop_bits : int
@@ -130,10 +132,7 @@ def new_limiters(
     seed: int,
     sources: int = 1,
 ) -> Limiters:
-    """Return sources after reset, without limiters.
-
-    ``link_mbps`` may be a tuple of one rate per source.
-    """
+    """Return sources after reset, without limiters. ``link_mbps`` may be a tuple of one rate per source."""
     made = Limiters(
         new_records(Limiter, sources, flows),
         new_records(Source, sources),

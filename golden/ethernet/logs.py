@@ -19,8 +19,10 @@ class Log(NamedTuple):
 
     Parameters
     ----------
-    point, node : array of int64
-        Whether the congestion point of a channel and the reaction point of a node are logged.
+    point : array of int64
+        Whether the congestion point of each channel is logged.
+    node : array of int64
+        Whether the reaction point of each node is logged.
     entry : array of int64, (entries, 11)
         Cycle, kind of event, block, four inputs and four decisions:
 

@@ -43,8 +43,10 @@ class Backlog:
         Number of messages of which a frame was granted.
     frames : int
         Number of waiting frames.
-    first, last : int
-        First and last message; ``first`` is valid only while frames wait.
+    first : int
+        First message; valid only while frames wait.
+    last : int
+        Last message.
     granted_frames : int
         Number of granted frames of the first message.
     """
@@ -116,10 +118,7 @@ def new_messages(
 
 
 def grown_messages(messages: Messages) -> Messages:
-    """Return the pool with twice as many messages.
-
-    Messages in use keep their numbers.
-    """
+    """Return the pool with twice as many messages. Messages in use keep their numbers."""
     before = len(messages.message)
     message = new_records(Message, 2 * before)
     message["after"] = np.arange(1, 2 * before + 1)

@@ -174,10 +174,7 @@ def _dequeue(network: Ethernet, channel_state: Channel, channel: int) -> int:
 
 @inner
 def _put_on_wire(network: Ethernet, channel_state: Channel, channel: int, frame_index: int, time: int) -> None:
-    """Put a frame on the wire.
-
-    It arrives in the cycle after its last byte (ETH-2, ETH-3).
-    """
+    """Put a frame on the wire. It arrives in the cycle after its last byte (ETH-2, ETH-3)."""
     frame = network.frames.frame[frame_index]
     is_pause = frame.kind == PAUSE
     channel_state.sending, channel_state.length, channel_state.input = (

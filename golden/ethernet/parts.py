@@ -104,8 +104,10 @@ class Flow:
         Messages generated and completed.
     waited, longest : int
         Sum and maximum of the completion times in cycles.
-    serial, whole : int
-        Message that arrives, and number of its frames received.
+    serial : int
+        Number of the message that arrives.
+    whole : int
+        Number of frames of this message received so far.
     """
 
     made: Int64

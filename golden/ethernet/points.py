@@ -48,14 +48,24 @@ class Points(NamedTuple):
     ----------
     point : Records of Point, (points,)
         State of each congestion point.
-    set_point, weight, most, longest : int
-        Qeq, W, saturation value of the feedback, and maximum queue; all but W in bytes.
+    set_point : int
+        Qeq, the target queue length, in bytes.
+    weight : int
+        W, the weight of the queue's change.
+    most : int
+        Saturation value of the feedback, in bytes.
+    longest : int
+        Maximum queue length, in bytes.
     sample_bytes : int
         Bytes between samples.
     chance : int
         Sampling probability per byte in 2**-32.
-    random, bcn_max, bcn_stop : bool
-        Options.
+    random : bool
+        Whether frames are sampled at random, not after a fixed number of bytes.
+    bcn_max : bool
+        Whether the feedback is BCN_MAX above ``max_bytes``.
+    bcn_stop : bool
+        Whether BCN(0,0) is sent above ``stop_bytes``.
     max_bytes, stop_bytes : int
         Thresholds of BCN_MAX and of BCN(0,0).
     seeds : array of int64, (points,)

@@ -24,16 +24,24 @@ class Probe:
 
     Parameters
     ----------
-    sent, probed : int
-        Bytes of the flow, modulo 2**32, so far and at its last probe.
-    arrival, reported : int
-        Previous reply: cycle in which the probe arrived, and byte count that it carried.
+    sent : int
+        Bytes of the flow so far, modulo 2**32.
+    probed : int
+        Bytes of the flow at its last probe, modulo 2**32.
+    arrival : int
+        Cycle in which the previously returned probe arrived.
+    reported : int
+        Byte count that the previously returned probe carried.
     least : int
         Minimum one-way delay in cycles.
     occupancy : int
         Occupancy of the previous reply in bytes.
-    begun, has_reply, known : int
-        Whether a probe was sent, a reply arrived, and the previous reply had an occupancy.
+    begun : int
+        Whether a probe was sent.
+    has_reply : int
+        Whether a reply arrived.
+    known : int
+        Whether the previous reply gave an occupancy.
     """
 
     sent: Int64
@@ -60,8 +68,12 @@ class Probers(NamedTuple):
         All flows are probed.
     learned : bool
         The minimum delay is learned from replies.
-    set_point, weight, most : int
-        Qeq,flow, W, and saturation value of the feedback.
+    set_point : int
+        Qeq,flow, the target occupancy of a flow.
+    weight : int
+        W, the weight of the occupancy's change.
+    most : int
+        Saturation value of the feedback.
     """
 
     probe: Records[Probe]
@@ -117,10 +129,7 @@ def new_probers(
 
 @kernel
 def reset(probers: Probers, source: int) -> None:
-    """Reset a source.
-
-    Given delays are kept (EPR-12).
-    """
+    """Reset a source. Given delays are kept (EPR-12)."""
     for flow in range(probers.probe.shape[1]):
         probe_state = probers.probe[source, flow]
         probe_state.sent, probe_state.probed, probe_state.arrival, probe_state.reported, probe_state.occupancy = (
@@ -177,8 +186,10 @@ def process_reply(probers: Probers, source: int, flow: int, stamp: int, arrival:
 
     Parameters
     ----------
-    stamp, arrival : int
-        Cycles in which the probe started on the wire and arrived, modulo 2**32.
+    stamp : int
+        Cycle in which the probe started on the wire, modulo 2**32.
+    arrival : int
+        Cycle in which the probe arrived, modulo 2**32.
     reported : int
         Byte count that the probe carries.
     """

@@ -26,10 +26,14 @@ class Input:
         Cycle of the last change.
     sent_at : int
         Cycle of the last PAUSE frame.
-    level, started : int
-        Bytes in the memory after the last change and at the start of its cycle.
-    high, low, enabled : int
-        Watermarks and whether PAUSE is on, valid from the cycle after the last change on.
+    level : int
+        Bytes in the memory after the last change.
+    started : int
+        Bytes in the memory at the start of the cycle of the last change.
+    high, low : int
+        Watermarks in bytes, valid from the cycle after the last change on.
+    enabled : int
+        Whether PAUSE is on, valid from the same cycle on.
     paused : int
         Hysteresis state at the start of the cycle of the last change.
     sent_pause : int

@@ -107,10 +107,7 @@ class FCPLimits(NamedTuple):
 def new_limits(
     *, end_count: int, whole: tuple[int, ...], fcp_blocks: int | None, period: int, sideband: bool, flight: int
 ) -> FCPLimits:
-    """Return ports whose limits are the whole remote buffer.
-
-    ``fcp_blocks`` None means a quarter of the partition.
-    """
+    """Return ports whose limits are the whole remote buffer. ``fcp_blocks`` None means a quarter of the partition."""
     blocks, lanes = np.array(whole, np.int64), len(whole)
     step = np.maximum(1, blocks // 4) if fcp_blocks is None else np.full(lanes, fcp_blocks, np.int64)
     end = new_records(FCPState, end_count)

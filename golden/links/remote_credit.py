@@ -54,10 +54,7 @@ def _peak_of_limits(limits: FCPLimits) -> NDArray[np.int64]:
 
 @by_type({FCPLimits: _period_of_limits}, default=True)
 def fcp_period(remote_credit: Any) -> int:
-    """Return the period of FCPs in cycles.
-
-    The period is 0 with credit returns, which need no FCPs.
-    """
+    """Return the period of FCPs in cycles. The period is 0 with credit returns, which need no FCPs."""
     return 0
 
 
@@ -149,7 +146,4 @@ def send_fcp(remote_credit: Any, link_end: int, receiving_end: int, cycle: int, 
 
 @by_type({BufferOccupancy: room.prefetch_occupancy}, default=True)
 def prefetch_credit(remote_credit: Any, link_end: int) -> None:
-    """Prefetch the credits of a sender.
-
-    There is no prefetch for flow-control packets.
-    """
+    """Prefetch the credits of a sender. There is no prefetch for flow-control packets."""

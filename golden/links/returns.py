@@ -25,8 +25,10 @@ class PacketReturn:
     ----------
     start_cycle : int
         Cycle from which the space of its first flit is free.
-    lane, flits, blocks : int
-        VL, and size in flits and blocks.
+    lane : int
+        VL.
+    flits, blocks : int
+        Size in flits and in blocks.
     freed_blocks : int
         Blocks freed so far.
     flits_ahead : int
@@ -64,8 +66,12 @@ class ImmediateReturn:
 
     Parameters
     ----------
-    end, lane, blocks : int
-        Port, VL and number of blocks.
+    end : int
+        Port.
+    lane : int
+        VL.
+    blocks : int
+        Number of blocks.
     """
 
     end: Int32
@@ -109,10 +115,7 @@ class Returns(NamedTuple):
 def new_returns(
     *, end_count: int, rows: int, flight: int, flit_shift: int, speed: int, most_at_once: int = 1
 ) -> Returns:
-    """Return empty rows and lists.
-
-    ``flight`` is the longest flight time of a cable in cycles.
-    """
+    """Return empty rows and lists. ``flight`` is the longest flight time of a cable in cycles."""
     cycles = 1 << (flight + 4).bit_length()
     return Returns(
         rows=rows,

@@ -233,10 +233,7 @@ def assemble(
 
 
 def _output_buffers(buffers: Buffers, nic: Buffers | None, end_count: int, first_nic: int) -> BufferOccupancy:
-    """Return the output buffers of all ports.
-
-    If ``nic`` is given, the buffers of the NICs have that size.
-    """
+    """Return the output buffers of all ports. If ``nic`` is given, the buffers of the NICs have that size."""
     rooms = buffers.rooms(end_count)
     if nic is None:
         return rooms

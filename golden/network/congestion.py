@@ -73,8 +73,10 @@ class Congestion:
         Number of flow entries per NIC.
     tick_cycles : int
         Unit of the timers in cycles.
-    cnp_interval, held_packets : int
-        CNP interval in cycles (NCC-7) and maximum number of held packets per class (NCC-12).
+    cnp_interval : int
+        CNP interval in cycles (NCC-7).
+    held_packets : int
+        Maximum number of held packets per class (NCC-12).
     elements : mapping of (int, int) to (int, int, int)
         Threshold, Packet_Size and Marking_Rate of port elements, by (switch, port from 0).
     cct_entries : int

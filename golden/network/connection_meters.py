@@ -33,12 +33,20 @@ class ConnectionCounts:
 
     Parameters
     ----------
-    period, deadline, target : int
-        Period (fixed-point cycles, ``CYCLE_BITS`` fraction bits), deadline in cycles (0 for none) and destination NIC.
+    period : int
+        Period in fixed-point cycles with ``CYCLE_BITS`` fraction bits.
+    deadline : int
+        Deadline in cycles; 0 for none.
+    target : int
+        Destination NIC.
     last : int
         Cycle of the last arrival; -1 for none.
-    packets, latency, most : int
-        Number of packets, sum of their latencies, and maximum latency.
+    packets : int
+        Number of packets.
+    latency : int
+        Sum of the packets' latencies.
+    most : int
+        Maximum latency.
     """
 
     period: Int64

@@ -187,10 +187,7 @@ _ACTS = FECN | BECN
 
 @by_type({Unpaced: _no_becn, Pacing: _is_becn_effect})
 def is_becn_effect(pacing: Any, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # type: ignore[empty-body]
-    """Return whether this event is a received CNP taking effect.
-
-    If so, apply the CNP's BECN (NCC-9).
-    """
+    """Return whether this event is a received CNP taking effect. If so, apply the CNP's BECN (NCC-9)."""
 
 
 @inner

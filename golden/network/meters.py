@@ -284,10 +284,7 @@ def count_loss(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> No
 
 @inner
 def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> None:
-    """Count a packet whose last flit is received in a cycle.
-
-    A CNP enters only the digest and the trace.
-    """
+    """Count a packet whose last flit is received in a cycle. A CNP enters only the digest and the trace."""
     sl, born, flits, hops = int(packet.sl), int(origin.born), int(packet.flits), int(packet.hops)
     source, target, stream = int(origin.source), int(origin.target), int(origin.stream)
     who = source | target << 20 | int(packet.dlid) << 40 | sl << 56

@@ -70,8 +70,10 @@ class HeldPackets:
 
     Parameters
     ----------
-    first, last : int
-        First and last flow head; ``first`` is ``NOBODY`` if no packet is held.
+    first : int
+        First flow head, or ``NOBODY`` if no packet is held.
+    last : int
+        Last flow head.
     packets : int
         Total number of held packets.
     """

@@ -56,8 +56,14 @@ class CreditMail:
     ----------
     link_end : int
         Sending port.
-    start_cycle, lane, flits, blocks, flits_ahead : int
-        First cycle in which the sender may use the credit; VL, size, and already buffered flits of the packet.
+    start_cycle : int
+        First cycle in which the sender may use the credit.
+    lane : int
+        VL of the packet.
+    flits, blocks : int
+        Size of the packet in flits and in blocks.
+    flits_ahead : int
+        Flits of the packet that are buffered already.
     """
 
     link_end: Int32

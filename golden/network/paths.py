@@ -263,10 +263,16 @@ def _mark_waiting(
 
     Parameters
     ----------
-    link_end, port, output_port : int
-        Sending end, input and output of the path by the forwarding tables.
-    lane, next_channel : int
-        VL on the link from ``link_end``, and on the link from ``output_port``.
+    link_end : int
+        Sending end of the link on which the packet arrives.
+    port : int
+        Input of the path by the forwarding tables.
+    output_port : int
+        Output of the path by the forwarding tables.
+    lane : int
+        VL on the link from ``link_end``.
+    next_channel : int
+        VL or channel on the link from ``output_port``.
     """
     inputs, lanes = switches.inputs, switches.inputs.queues.queue.shape[1]
     slots, mports = 1 << inputs.port_bits, central_buffers(switches)

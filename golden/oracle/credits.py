@@ -155,10 +155,7 @@ def credit_ib_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -
 
 
 class CreditOPAMachine(NamedTuple):
-    """A port's sender-managed credits behind its ports.
-
-    The fields are those of ``CreditIBMachine``.
-    """
+    """A port's sender-managed credits behind its ports. The fields are those of ``CreditIBMachine``."""
 
     state: opa.CreditOPAState
     input_values: opa.Inputs

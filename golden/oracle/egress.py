@@ -43,18 +43,24 @@ class EgressMachine(NamedTuple):
     ----------
     state : NamedTuple
         State of the golden scheduler.
-    data_vls, lanes : int
-        Number of data lanes, and of all lanes.
+    data_vls : int
+        Number of data lanes.
+    lanes : int
+        Number of all lanes.
     input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports common to all schedulers.
-    sizes, second_size_fields : array of int64, (lanes, 6)
-        Bit positions of the sizes of heads and of packets behind them; empty without that input.
+    sizes : array of int64, (lanes, 6)
+        Bit positions of the sizes of heads.
+    second_size_fields : array of int64, (lanes, 6)
+        Bit positions of the sizes of packets behind the heads; empty without that input.
     own_input_fields, own_output_fields : array of int64, (elements, 6)
         Bit positions of the scheduler's own ports, except those for packets behind the heads.
     input_values : array of int64, (INPUTS,)
         Scratch of a cycle: the inputs common to all schedulers.
-    blocks, behind_blocks : array of int64, (lanes + 1,)
-        Scratch of a cycle: sizes of heads and of packets behind them, and a spare entry that is 0.
+    blocks : array of int64, (lanes + 1,)
+        Scratch of a cycle: sizes of heads, and a spare entry that is 0.
+    behind_blocks : array of int64, (lanes + 1,)
+        Scratch of a cycle: sizes of packets behind the heads, and a spare entry that is 0.
     own : array of int64
         Scratch of a cycle: the scheduler's own inputs.
     kept : array of int64, (3,)
@@ -170,10 +176,7 @@ def last_blocks(state: Any) -> int:
 
 @inner
 def vl_of(data_vls: int, lanes: int, lane: int) -> int:
-    """Return the VL of a lane.
-
-    In ports with VL15, data lanes from 15 on have a VL one higher.
-    """
+    """Return the VL of a lane. In ports with VL15, data lanes from 15 on have a VL one higher."""
     if lanes > data_vls:
         if lane == data_vls:
             return _VL15

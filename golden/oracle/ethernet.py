@@ -107,10 +107,7 @@ def pause_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Or
 
 
 class ECMCPMachine(NamedTuple):
-    """A congestion point behind its ports.
-
-    The fields are those of ``PauseMachine``.
-    """
+    """A congestion point behind its ports. The fields are those of ``PauseMachine``."""
 
     state: ecm_cp.ECMCPState
     input_values: NDArray[np.int64]
@@ -173,10 +170,7 @@ def ecm_cp_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> O
 
 
 class ECMRPMachine(NamedTuple):
-    """A reaction point behind its ports.
-
-    The fields are those of ``PauseMachine``.
-    """
+    """A reaction point behind its ports. The fields are those of ``PauseMachine``."""
 
     state: ecm_rp.ECMRPState
     input_values: NDArray[np.int64]
@@ -245,10 +239,7 @@ def ecm_rp_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> O
 
 
 class E2CMProberMachine(NamedTuple):
-    """A prober behind its ports.
-
-    The fields are those of ``PauseMachine``.
-    """
+    """A prober behind its ports. The fields are those of ``PauseMachine``."""
 
     state: e2cm_prober.E2CMProberState
     input_values: NDArray[np.int64]

@@ -11,8 +11,5 @@ SHOW: dict[type, Callable[..., None]] = {}
 
 
 def own_ports(parameters: Mapping[str, Any]) -> SpecificPorts:
-    """Return the program port of an instance with a map.
-
-    Other instances have no own ports.
-    """
+    """Return the program port of an instance with a map. Other instances have no own ports."""
     return SpecificPorts(schedule_program(1, "Not used.")) if parameters["requesters"] else SpecificPorts()

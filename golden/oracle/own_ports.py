@@ -32,10 +32,7 @@ class SpecificPorts(NamedTuple):
 
 
 def schedule_program(weight_bits: int, about: str, requester_bits: int = 5) -> tuple[Port, ...]:
-    """Return the program port of a single-list scheduler.
-
-    ``about`` describes the weight.
-    """
+    """Return the program port of a single-list scheduler. ``about`` describes the weight."""
     return (
         Port("program__select", 1, 1, "TABLE: entry or requester value; MAP: requester of a lane.", ScheduleSelect),
         Port("program__index", 7, 1, "Entry, requester or lane; an absent one writes nothing."),

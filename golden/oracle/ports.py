@@ -62,10 +62,7 @@ RESET = Port("rst", 1, 1, "Synchronous reset; takes effect at the end of the cyc
 
 
 def ports_of(*ports: Port) -> tuple[Port, ...]:
-    """Return ports with their words assigned, in order.
-
-    Ports of width 0 are omitted.
-    """
+    """Return ports with their words assigned, in order. Ports of width 0 are omitted."""
     word, placed = 0, []
     for port in ports:
         if port.width:

@@ -223,10 +223,7 @@ def _allocate(machine: SwitchMachine, cycle: int) -> None:
 
 @inner
 def _run_output(machine: SwitchMachine, input_words: NDArray[np.uint64], port: int, cycle: int) -> None:
-    """Run an output's scheduler and its program port.
-
-    Schedule the flits of a packet that starts.
-    """
+    """Run an output's scheduler and its program port. Schedule the flits of a packet that starts."""
     out_ports, state, places = machine.out_ports, machine.state, machine.schedule_places
     packets, ports = state.packets, len(state.arriving)
     scheduler, sending = at_port(out_ports.bank, port), out_ports.sending[port]
@@ -268,10 +265,7 @@ def _run_output(machine: SwitchMachine, input_words: NDArray[np.uint64], port: i
 
 @inner
 def _receive_flit(machine: SwitchMachine, input_words: NDArray[np.uint64], port: int, cycle: int) -> None:
-    """Accept an arriving flit, and start its packet if it is the first.
-
-    Count violations of the contract.
-    """
+    """Accept an arriving flit, and start its packet if it is the first. Count violations of the contract."""
     rx, first = machine.rx, _FIELDS * port
     arriving, rules = machine.state.arriving[port], machine.rules
     if not flag(input_words, rx, first + _VALID):
@@ -350,10 +344,7 @@ def _write_port_outputs(machine: SwitchMachine, output_words: NDArray[np.uint64]
 
 @inner
 def _reset(machine: SwitchMachine, cycle: int) -> None:
-    """Reset the switch.
-
-    Memories keep their contents, and pending writes still reach them.
-    """
+    """Reset the switch. Memories keep their contents, and pending writes still reach them."""
     for ago in (1, 0):
         _apply_write(machine, cycle - ago)
     out_ports, reset_ports = machine.out_ports, machine.reset_ports

@@ -83,9 +83,10 @@ class SwitchState(NamedTuple):
         Packet that arrives at each input.
     tx : Records of OutgoingFlit, (ports, RING)
         Flit that each output sends, by cycle.
-    back, limit_sent : array of int64, (ports, RING, 2)
-        By cycle: bit mask of VLs whose blocks left an input and blocks of each; VL + 1 and limit of a flow-control
-        packet.
+    back : array of int64, (ports, RING, 2)
+        By cycle: bit mask of VLs whose blocks left an input, and blocks of each.
+    limit_sent : array of int64, (ports, RING, 2)
+        By cycle: VL + 1 and limit of a flow-control packet.
     dropped : array of int64, (ports, RING)
         Drop cause, by cycle.
     first_slot : array of int64, (packets,)

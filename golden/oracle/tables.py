@@ -171,10 +171,7 @@ def lft_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Orac
 
 
 class SCMachine(NamedTuple):
-    """Omni-Path's channel maps behind their ports.
-
-    The fields are those of ``SL2VLMachine``.
-    """
+    """Omni-Path's channel maps behind their ports. The fields are those of ``SL2VLMachine``."""
 
     state: sc.SCState
     input_values: NDArray[np.int64]

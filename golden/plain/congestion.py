@@ -54,10 +54,7 @@ class Counts(NamedTuple):
 
 
 class Waiting:
-    """Held packets of a class, one queue per flow.
-
-    Flows take turns (NCC-11).
-    """
+    """Held packets of a class, one queue per flow. Flows take turns (NCC-11)."""
 
     def __init__(self) -> None:
         self.turns: deque[deque[Packet]] = deque()
@@ -67,10 +64,7 @@ class Waiting:
         return sum(map(len, self.turns))
 
     def add(self, packet: Packet, flow_of: Callable[[Packet], Flow]) -> None:
-        """Append a packet to the queue of its flow.
-
-        A new flow is last in turn.
-        """
+        """Append a packet to the queue of its flow. A new flow is last in turn."""
         for queue in self.turns:
             if flow_of(queue[0]) == flow_of(packet):
                 queue.append(packet)
@@ -78,10 +72,7 @@ class Waiting:
         self.turns.append(deque([packet]))
 
     def take(self, packet: Packet) -> None:
-        """Remove a packet that is first in its flow's queue.
-
-        The flow moves to the end of the turns (NCC-15).
-        """
+        """Remove a packet that is first in its flow's queue. The flow moves to the end of the turns (NCC-15)."""
         queue = next(queue for queue in self.turns if queue[0] is packet)
         self.turns.remove(queue)
         queue.popleft()
@@ -90,10 +81,7 @@ class Waiting:
 
 
 class CongestedNic(Nic):
-    """A NIC that returns CNPs and paces its flows (NCC-6 to NCC-18).
-
-    ``lids`` are the LIDs of all hosts.
-    """
+    """A NIC that returns CNPs and paces its flows (NCC-6 to NCC-18). ``lids`` are the LIDs of all hosts."""
 
     def __init__(self, *given: Any, settings: Settings, lids: Sequence[int], writes: Sequence[HostsWrite]) -> None:
         super().__init__(*given)
@@ -302,10 +290,7 @@ class CongestedNetwork(PlainNetwork):
                 sweep.look(self.now)
 
     def step(self) -> None:
-        """Run a cycle.
-
-        Settings written to switches in the previous cycle apply.
-        """
+        """Run a cycle. Settings written to switches in the previous cycle apply."""
         for write in self.marker_writes:
             if write.cycle + 1 == self.now:
                 for (switch, port), marker in self.markers.items():

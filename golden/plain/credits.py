@@ -51,10 +51,7 @@ class FcpEgress(Egress):
         self.fcps: deque[tuple[int, Fcp]] = deque()
 
     def begin(self, now: int) -> None:
-        """Begin a cycle.
-
-        With a new period an FCP of every lane is due (IBS-C3).
-        """
+        """Begin a cycle. With a new period an FCP of every lane is due (IBS-C3)."""
         super().begin(now)
         if now % self.scheme.fcp_period == 0:
             self.period_over = [True] * self.sizes.lanes
@@ -66,10 +63,7 @@ class FcpEgress(Egress):
         self._far_end().remote_credit.change(lane, -blocks)
 
     def fits(self, lane: int, blocks: int) -> bool:
-        """Return whether the limit allows a packet (IBS-C1).
-
-        Assert that 12-bit counters decide the same (CIB-2).
-        """
+        """Return whether the limit allows a packet (IBS-C1). Assert that 12-bit counters decide the same (CIB-2)."""
         fits = self.sent[lane] + blocks <= self.limit[lane]
         assert fits == ((self.limit[lane] - self.sent[lane] - blocks) % 4096 <= 2048), "not what 12 bits would say"
         return fits
@@ -103,10 +97,7 @@ class FcpEgress(Egress):
             self._far_end().receive_fcp(self.fcps.popleft()[1])
 
     def receive_fcp(self, fcp: Fcp) -> None:
-        """Apply a received limit.
-
-        Limits never shrink.
-        """
+        """Apply a received limit. Limits never shrink."""
         assert fcp.limit >= self.limit[fcp.lane], "FCPs out of order"
         self.limit[fcp.lane] = fcp.limit
 

@@ -34,10 +34,7 @@ SHOWN, MOST_GRANTED = 7, 2
 
 
 def plain(records: Records[Any]) -> Any:
-    """Return records as a dict of Python objects by index.
-
-    Interpreted code accesses them faster than numpy records.
-    """
+    """Return records as a dict of Python objects by index. Interpreted code accesses them faster than numpy records."""
     array = records.array
     names = array.dtype.names or ()
     return {
@@ -109,10 +106,7 @@ class PlainEthernet:
                 self.at(self.drift_cycles * CYCLE, DRIFT, node.number)
 
     def at(self, time: int, kind: int, place: int, frame: Frame | None = None) -> None:
-        """Schedule an event.
-
-        Events of equal time, kind and place are ordered by frame.
-        """
+        """Schedule an event. Events of equal time, kind and place are ordered by frame."""
         heapq.heappush(self.events, (int(time), kind, place, frame.order if frame else next(self.order), frame))
 
     def run(self, seconds: float) -> None:
@@ -320,10 +314,7 @@ class PlainEthernet:
         self.order_at(node, node.ready)
 
     def flow_to_ask(self, node: Node, cycle: int) -> int | None:
-        """Return the flow to ask for next.
-
-        If tokens are missing, schedule a retry for when they suffice (ETH-13).
-        """
+        """Return the flow to ask for next. If tokens are missing, schedule a retry for when they suffice (ETH-13)."""
         if len(node.granted) >= MOST_GRANTED:
             return None
         waiting = [flow for flow in range(self.nodes) if node.backlog[flow]]

@@ -38,10 +38,7 @@ class Frame:
 
 
 class Message(NamedTuple):
-    """Frames of a message that wait in an adapter.
-
-    ``left`` is the number not yet sent.
-    """
+    """Frames of a message that wait in an adapter. ``left`` is the number not yet sent."""
 
     born: int
     serial: int

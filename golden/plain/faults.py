@@ -21,10 +21,7 @@ class Span(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """A write of a forwarding entry, valid for heads that arrive in ``cycle`` or later.
-
-    Port 255 is none.
-    """
+    """A write of a forwarding entry, valid for heads that arrive in ``cycle`` or later. Port 255 is none."""
 
     cycle: int
     switch: int
@@ -67,10 +64,7 @@ class Faults:
         return sorted(swaps, key=lambda each: each.cycle)
 
     def port_of(self, table: int, switch: int, lid: int, arrived: int) -> int:
-        """Return the output port of a LID for a head that arrived in a cycle.
-
-        ``table`` is the original entry.
-        """
+        """Return the output port of a LID for a head that arrived in a cycle. ``table`` is the original entry."""
         written = [each for each in self.rewrites if (each.switch, each.lid) == (switch, lid)]
         before = [each for each in written if each.cycle <= arrived]
         return max(before, key=lambda each: each.cycle).port if before else table

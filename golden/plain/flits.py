@@ -9,10 +9,7 @@ from vlane.golden.plain.network import CrossbarPort, Grant, Input, Switch, Table
 
 
 class FlitSwitch(Switch):
-    """A switch that grants every flit separately.
-
-    Output buffers receive whole packets (IBS-F1 to IBS-F6).
-    """
+    """A switch that grants every flit separately. Output buffers receive whole packets (IBS-F1 to IBS-F6)."""
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         super().__init__(number, tables, sizes, inputs, outputs)
@@ -59,10 +56,7 @@ class FlitSwitch(Switch):
         self.move_pointers(grant)
 
     def move(self, now: int) -> None:
-        """Move the granted flits.
-
-        A complete packet is written to the output buffer (IBS-F5).
-        """
+        """Move the granted flits. A complete packet is written to the output buffer (IBS-F5)."""
         outputs = [grant.output for grant in self.crossing if grant.output is not None]
         assert len(outputs) == len(set(outputs)), "two flits to an output"
         assert len({grant.port for grant in self.crossing}) == len(self.crossing), "two flits from an input"

@@ -37,10 +37,7 @@ Serve = Callable[[Seen, bool], int]
 
 @dataclass(eq=False)
 class Packet:
-    """A packet.
-
-    ``queue`` is its application queue (traffic class) at the source.
-    """
+    """A packet. ``queue`` is its application queue (traffic class) at the source."""
 
     source: int
     target: int
@@ -97,10 +94,7 @@ class Sizes:
 
 
 def round_robin(last: int, count: int) -> Iterator[int]:
-    """Yield the numbers below ``count`` in round-robin order.
-
-    ``last`` comes last.
-    """
+    """Yield the numbers below ``count`` in round-robin order. ``last`` comes last."""
     return ((last + 1 + step) % count for step in range(count))
 
 
@@ -160,10 +154,7 @@ class Egress:
         self.peer, self.receive = peer, receive
 
     def write(self, lane: int, flit: Flit) -> None:
-        """Append a flit to the output buffer.
-
-        Assert that the flit continues the packet in front.
-        """
+        """Append a flit to the output buffer. Assert that the flit continues the packet in front."""
         queue = self.buffer[lane]
         if queue:
             before = queue[-1]

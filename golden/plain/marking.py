@@ -12,10 +12,7 @@ from vlane.golden.plain.network import Switch
 
 @dataclass(eq=False)
 class Cnp(Packet):
-    """A congestion notification packet.
-
-    ``of_dlid`` is the DLID of the flow that the receiving NIC must slow down.
-    """
+    """A congestion notification packet. ``of_dlid`` is the DLID of the flow that the receiving NIC must slow down."""
 
     of_dlid: int = 0
 
@@ -105,10 +102,7 @@ class Marker:
 
 
 class Sweep:
-    """Blocks that wait at a switch's inputs.
-
-    The sweep visits one output VL per cycle (NCC-3).
-    """
+    """Blocks that wait at a switch's inputs. The sweep visits one output VL per cycle (NCC-3)."""
 
     def __init__(self, switch: Switch) -> None:
         self.switch, self.lanes = switch, switch.sizes.lanes
@@ -117,10 +111,7 @@ class Sweep:
         self.measure: dict[tuple[int, int], int] = {}
 
     def look(self, now: int) -> None:
-        """Visit the output VL of this cycle, before its grants.
-
-        A result applies 3 cycles after the visit.
-        """
+        """Visit the output VL of this cycle, before its grants. A result applies 3 cycles after the visit."""
         output, lane = divmod(now % self.places, self.lanes)
         self.found.append((now, output, lane, waiting_at_inputs(self.switch, output, lane, now)))
         while self.found[0][0] + 3 <= now:

@@ -35,10 +35,7 @@ CrossbarPort = tuple[str, int, int]
 
 
 class Delivery(NamedTuple):
-    """A delivered packet.
-
-    ``delivered`` is the cycle of its last flit.
-    """
+    """A delivered packet. ``delivered`` is the cycle of its last flit."""
 
     source: int
     target: int
@@ -66,10 +63,7 @@ class Tables(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """A packet's path through a switch: input port and VL, output port and VL.
-
-    ``output`` is None if it is dropped.
-    """
+    """A packet's path through a switch: input port and VL, output port and VL. ``output`` is None if it is dropped."""
 
     port: int
     lane: int
@@ -79,10 +73,7 @@ class Grant(NamedTuple):
 
 
 class Input:
-    """An input buffer of a switch.
-
-    ``egress`` is the sending side of the same port.
-    """
+    """An input buffer of a switch. ``egress`` is the sending side of the same port."""
 
     def __init__(self, sizes: Sizes, egress: Egress) -> None:
         self.sizes, self.egress = sizes, egress
@@ -93,10 +84,7 @@ class Input:
         self.crossing: dict[int, Grant] = {}
 
     def receive(self, now: int, lane: int, flit: Flit) -> None:
-        """Write an arriving flit to the buffer.
-
-        A head takes part in allocation two cycles later (IBS-1).
-        """
+        """Write an arriving flit to the buffer. A head takes part in allocation two cycles later (IBS-1)."""
         self.buffer[lane].append(flit)
         self.room.change(lane, self.sizes.taken_by(flit))
         if flit.place == 0:
@@ -123,10 +111,7 @@ class Switch:
         self.free_from: dict[CrossbarPort, int] = {}
 
     def join(self, now: int) -> None:
-        """Register new first packets.
-
-        The two-stage allocation needs no registration.
-        """
+        """Register new first packets. The two-stage allocation needs no registration."""
 
     def decide(self, now: int) -> list[Grant]:
         """Return the packets granted in this cycle, at most one per input and output (IBS-2, IBS-3)."""
@@ -363,10 +348,7 @@ class PlainNetwork:
             nic.egress.room = Room(sizes)
 
     def joined(self) -> None:
-        """Do nothing.
-
-        Subclasses measure waiting packets here, after new first packets are registered.
-        """
+        """Do nothing. Subclasses measure waiting packets here, after new first packets are registered."""
 
     def step(self) -> None:
         """Run a cycle: make all decisions from the state at its start, then apply them."""

@@ -47,19 +47,13 @@ class ChannelTables(NamedTuple):
 
 @dataclass(eq=False)
 class ChannelPacket(Packet):
-    """A packet with a channel in its header.
-
-    Each switch replaces the channel when the head leaves its input.
-    """
+    """A packet with a channel in its header. Each switch replaces the channel when the head leaves its input."""
 
     sc: int = 0
 
 
 def round_robin_order(last: int, count: int) -> list[int]:
-    """Return the numbers below ``count`` in round-robin order.
-
-    ``last`` comes last.
-    """
+    """Return the numbers below ``count`` in round-robin order. ``last`` comes last."""
     return [*range(last + 1, count), *range(last + 1)]
 
 
@@ -115,10 +109,7 @@ class Candidate(NamedTuple):
 
 @dataclass(eq=False)
 class Transfer:
-    """A granted packet that crosses.
-
-    ``crossed`` counts its flits that have crossed.
-    """
+    """A granted packet that crosses. ``crossed`` counts its flits that have crossed."""
 
     candidate: Candidate
     crossed: int = 0
@@ -218,10 +209,7 @@ class OPASwitch:
         return Candidate(packet, source, lane, holds, central, output, out_lane, channel, arbiter, port % MPORT)
 
     def _picks_of_read_ports(self, now: int, busy: set[Hold]) -> Iterator[Candidate]:
-        """Yield the request of each read port that is not busy.
-
-        The first port of an MPort picks first (OPAS-2).
-        """
+        """Yield the request of each read port that is not busy. The first port of an MPort picks first (OPAS-2)."""
         for mport, (central, readers) in enumerate(zip(self.centrals, self.read_ports, strict=True)):
             picked: set[int] = set()
             for number, reader in enumerate(readers):
@@ -306,10 +294,7 @@ class OPASwitch:
 
 
 class PlainOPANetwork(PlainNetwork):
-    """An idle, cabled network of Omni-Path switches and NICs.
-
-    ``central`` is the size of every central buffer.
-    """
+    """An idle, cabled network of Omni-Path switches and NICs. ``central`` is the size of every central buffer."""
 
     def __init__(
         self,

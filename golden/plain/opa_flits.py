@@ -75,10 +75,7 @@ class OPAFlitSwitch(OPASwitch):
         self.parts: dict[Packet, list[Flit]] = {}
 
     def decide(self, now: int) -> Plan:
-        """Run the passes of a cycle (OPAS-F1).
-
-        The grants take effect at once; the plan is empty.
-        """
+        """Run the passes of a cycle (OPAS-F1). The grants take effect at once, and the plan is empty."""
         assert not self.granted, "grants of an earlier cycle that did not cross"
         for _ in range(WIDTH):
             self._run_pass(now)
@@ -145,10 +142,7 @@ class OPAFlitSwitch(OPASwitch):
                     break
 
     def _flits_of_read_ports(self, now: int) -> Iterator[Candidate]:
-        """Yield the flit that each read port picks (OPAS-F2).
-
-        The first port of a buffer picks first.
-        """
+        """Yield the flit that each read port picks (OPAS-F2). The first port of a buffer picks first."""
         for mport, readers in enumerate(self.read_ports):
             picked: set[int] = set()
             for number, reader in enumerate(readers):
@@ -194,10 +188,7 @@ class OPAFlitSwitch(OPASwitch):
         self.granted.append(Crossing(candidate, flit))
 
     def apply(self, now: int, plan: Plan) -> None:
-        """Move the flits granted in the cycle before (OPAS-F4).
-
-        The plan is empty.
-        """
+        """Move the flits granted in the cycle before (OPAS-F4). The plan is empty."""
         assert plan == Plan([], []), "a plan of another switch"
         for candidate, flit in self.crossing:
             reader, target = candidate.reader, candidate.target
@@ -218,10 +209,7 @@ class OPAFlitSwitch(OPASwitch):
         self._check_widths()
 
     def _cross_to_output(self, candidate: Candidate, flit: Flit) -> None:
-        """Move a flit to the output.
-
-        A complete packet is written to the output buffer (OPAS-F5).
-        """
+        """Move a flit to the output. A complete packet is written to the output buffer (OPAS-F5)."""
         packet = candidate.packet
         self.parts.setdefault(packet, []).append(flit)
         if flit.is_last:

@@ -12,10 +12,7 @@ _SETTLING = 4
 
 
 class Flow(NamedTuple):
-    """A flow: DLID and SL.
-
-    The DLID is 0 while flows are SLs.
-    """
+    """A flow: DLID and SL. The DLID is 0 while flows are SLs."""
 
     dlid: int
     sl: int
@@ -130,10 +127,7 @@ class Pacer:
         return now // self.settings.tick_cycles
 
     def _receive_becn(self, flow: Flow, now: int) -> None:
-        """Raise the CCTI of a flow.
-
-        An unknown flow takes a free entry (CCS-4, CCS-5, CCS-7, CCS-12).
-        """
+        """Raise the CCTI of a flow. An unknown flow takes a free entry (CCS-4, CCS-5, CCS-7, CCS-12)."""
         given, entry = self.settings.level(flow.sl), self.known(flow)
         ends = self._ticks(now) + given.ccti_timer
         before = given.ccti_min if entry is None else entry.ccti

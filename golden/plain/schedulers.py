@@ -25,10 +25,7 @@ class Scheduler(Protocol):
 
 
 def serve_of(scheduler: Scheduler) -> Serve:
-    """Return the function that a plain port calls each cycle.
-
-    It steps the scheduler if the link is ready (IBS-7).
-    """
+    """Return the function that a plain port calls each cycle. It steps the scheduler if the link is ready (IBS-7)."""
 
     def step(heads: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
         lane = scheduler.decide(heads) if ready else None
@@ -113,10 +110,7 @@ class WRR:
 
 
 class SCFQ:
-    """Self-clocked fair queueing with a tag unit per requester (SCFQ-1 to SCFQ-9).
-
-    Tags do not wrap.
-    """
+    """Self-clocked fair queueing with a tag unit per requester (SCFQ-1 to SCFQ-9). Tags do not wrap."""
 
     def __init__(self, lanes: int, writes: Sequence[Write], *, requesters: int = 0) -> None:
         self.requesters = Requesters(lanes, requesters, writes)

@@ -101,8 +101,10 @@ class TurnRequests(NamedTuple):
 
     Parameters
     ----------
-    active, waiting : int
-        Bit masks of requesters that can send, and of those that have a packet but no credit for it.
+    active : int
+        Bit mask of requesters that can send.
+    waiting : int
+        Bit mask of requesters that have a packet but no credit for it.
     lane : array of int16, (requesters,)
         Lane that each requester offers.
     blocks : array of int64
@@ -130,8 +132,10 @@ def decide_turn(
     ----------
     deficits : DeficitState
         Changed in place if ``commit``.
-    owner, weight : array of uint8, (entries,)
-        Requester and weight of each entry; owners beyond the last requester are never active.
+    owner : array of uint8, (entries,)
+        Requester of each entry; owners beyond the last requester are never active.
+    weight : array of uint8, (entries,)
+        Weight of each entry.
     asking : TurnRequests
         Requesters of this cycle.
     commit : bool
@@ -213,10 +217,7 @@ def _begin_turn(
     blocks: int,
     rule_counts: NDArray[np.int64],
 ) -> None:
-    """Start the turn of an entry with ``total`` accumulated blocks.
-
-    Send the head if they cover it (DT-3, DT-6).
-    """
+    """Start the turn of an entry with ``total`` accumulated blocks. Send the head if they cover it (DT-3, DT-6)."""
     regs = deficits.regs
     sends = total >= blocks
     rule_counts[BEGAN] += sends

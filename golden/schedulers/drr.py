@@ -73,10 +73,7 @@ def reset(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the quantum of a requester or the requester of a lane.
-
-    Ignore an index out of range.
-    """
+    """Write the quantum of a requester or the requester of a lane. Ignore an index out of range."""
     program_value(state.lanes, state.quantum, write)
 
 

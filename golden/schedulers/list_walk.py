@@ -198,10 +198,7 @@ def run_walk(state: ListWalk, able_before: int, lanes: int, leaves: bool) -> boo
 
 @inner
 def _pick_next(state: ListWalk, able_before: int, read: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
-    """Pick the next entry of the current row.
-
-    After its last entry, advance all rows by one stage (VLALR-3).
-    """
+    """Pick the next entry of the current row. After its last entry, advance all rows by one stage (VLALR-3)."""
     regs, rows = state.regs, len(state.named)
     left = regs[LEFT_IN_ROW]
     regs[PICKED] = NO_ENTRY

@@ -196,10 +196,7 @@ def decide(
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the reciprocal of a requester or the requester of a lane.
-
-    Ignore an index out of range.
-    """
+    """Write the reciprocal of a requester or the requester of a lane. Ignore an index out of range."""
     program_value(state.lanes, state.reciprocal, write)
 
 

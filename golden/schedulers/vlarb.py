@@ -121,10 +121,7 @@ def reset(state: State) -> None:
 
 @inner
 def counter_load(limit: int) -> int:
-    """Return the blocks that High may send before Low is served (VLA-8).
-
-    Limit 0 allows one packet (VLA-9).
-    """
+    """Return the blocks that High may send before Low is served (VLA-8). Limit 0 allows one packet (VLA-9)."""
     return max(1, _LIMIT_BLOCKS * limit)
 
 
@@ -154,10 +151,7 @@ def exchange(state: State) -> None:
 
 @kernel
 def program(state: State, write: Program) -> None:
-    """Write an entry or the limit of the shadow bank.
-
-    Ignore an index out of range.
-    """
+    """Write an entry or the limit of the shadow bank. Ignore an index out of range."""
     _, select, index, vl, weight = write
     bank = state.regs[BANK] ^ 1
     if select == SELECT_LIMIT:
@@ -169,10 +163,7 @@ def program(state: State, write: Program) -> None:
 
 @inner
 def serves(vl: int, weight: int, eligible: int) -> bool:
-    """Return whether an entry has a weight and names an eligible lane.
-
-    Bad entries never do (VLA-10).
-    """
+    """Return whether an entry has a weight and names an eligible lane. Bad entries never do (VLA-10)."""
     return weight != 0 and (eligible >> vl) & 1 != 0
 
 
@@ -227,10 +218,7 @@ def turn_to(state: State, list_index: int, entry: int, blocks: int, rule_counts:
 
 @inner
 def count_limit(state: State, counter: int, blocks: int, rule_counts: NDArray[np.int64]) -> int:
-    """Return the limit counter after a high packet.
-
-    Limit 255 never counts (VLA-8, VLA-15).
-    """
+    """Return the limit counter after a high packet. Limit 255 never counts (VLA-8, VLA-15)."""
     limit = state.limit[state.regs[BANK]]
     if limit == LIMIT_UNBOUNDED:
         return counter

@@ -303,10 +303,7 @@ def _advance(
 
 @inner
 def _exchange(state: State) -> None:
-    """Exchange the banks.
-
-    Both lists are read again from their start (VLALR-2).
-    """
+    """Exchange the banks. Both lists are read again from their start (VLALR-2)."""
     regs = state.regs
     regs[BANK] ^= 1
     regs[COUNTER] = counter_load(state.limit[regs[BANK]])

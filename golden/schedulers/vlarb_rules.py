@@ -133,10 +133,7 @@ def _moves_on(entries: list[VLArbEntry]) -> bool:
 
 
 def _has_single(entries: list[VLArbEntry]) -> bool:
-    """Return whether some lane has only one entry.
-
-    If no other lane can send, the search returns to that entry.
-    """
+    """Return whether some lane has only one entry. If no other lane can send, the search returns to that entry."""
     vls = [e.vl for e in entries]
     return any(vls.count(vl) == 1 for vl in vls)
 

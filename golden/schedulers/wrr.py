@@ -99,10 +99,7 @@ def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> State:
 
 @kernel
 def reset(state: State) -> None:
-    """Reset: all weights become 0, so no requester is served.
-
-    Requester 0 is next.
-    """
+    """Reset: all weights become 0, so no requester is served. Requester 0 is next."""
     reset_lanes(state.lanes)
     state.weight[:] = 0
     state.regs[TURN], state.regs[BEGUN], state.regs[COUNT] = state.lanes.requesters - 1, 0, 0
@@ -110,10 +107,7 @@ def reset(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the weight of a requester or the requester of a lane.
-
-    Ignore an index out of range.
-    """
+    """Write the weight of a requester or the requester of a lane. Ignore an index out of range."""
     program_value(state.lanes, state.weight, write)
 
 

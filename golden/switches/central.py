@@ -29,8 +29,12 @@ class ReadPort:
         First cycle in which the read port takes part in allocation.
     last_lane : int
         VL granted last.
-    lane, start_cycle, flits, blocks : int
-        VL, grant cycle, and size of the packet in flits and blocks.
+    lane : int
+        VL.
+    start_cycle : int
+        Cycle of the grant.
+    flits, blocks : int
+        Size of the packet in flits and in blocks.
     flits_ahead : int
         Flits that were buffered at the grant in excess of one arriving per cycle.
     freed_blocks : int

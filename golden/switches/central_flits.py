@@ -29,8 +29,10 @@ class FlitLane:
         Flits granted at an input in this cycle, one cycle ago, and two cycles ago.
     gone : int
         Granted flits of the first packet.
-    freed, freed_blocks_before : int
-        Blocks whose last flit was granted in this cycle, and one cycle ago.
+    freed : int
+        Blocks whose last flit was granted in this cycle.
+    freed_blocks_before : int
+        Blocks whose last flit was granted one cycle ago.
     """
 
     writing: Int32
@@ -140,10 +142,7 @@ def start_writing(centre: FlitCentre, packets: Packets, buffer: int, packet: int
 
 @inner
 def write_flit(centre: FlitCentre, packets: Packets, buffer: int, packet: int, is_last: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
-    """Count a flit that is granted at its input.
-
-    The packet's last flit appends the packet to its queue.
-    """
+    """Count a flit that is granted at its input. The packet's last flit appends the packet to its queue."""
     lane = packets.pool[packet].lane
     flits = centre.lane[buffer, lane]
     flits.came += 1

@@ -42,18 +42,32 @@ class StarvingPort:
     ----------
     start_cycle : int
         First cycle in which a flit of the packet that crosses, or crossed last, could cross.
-    lane, flits, blocks, freed_blocks, flits_ahead : int
-        Of that packet: VL, size in flits and blocks, blocks freed so far, buffered flits in excess of one per cycle.
+    lane : int
+        VL of that packet.
+    flits, blocks : int
+        Size of that packet in flits and in blocks.
+    freed_blocks : int
+        Blocks of that packet freed so far.
+    flits_ahead : int
+        Flits of that packet that were buffered in excess of one arriving per cycle.
     held : int
         Freed blocks that are not yet returned, over all VLs.
     withheld : int
         Number of blocks since the start of the run that were not returned in the cycle in which they became free.
     last : int
         VL that returned credits last.
-    masked, threshold, gap : int
-        Switch settings: the port's bit of Credit_Mask, CS_Threshold, and extra cycles per block from CS_ReturnDelay.
-    rules, element_threshold, element_gap : int
-        Port element: whether it is valid and of control type 1; its threshold and gap.
+    masked : int
+        The port's bit of Credit_Mask.
+    threshold : int
+        CS_Threshold of the switch.
+    gap : int
+        Extra cycles per block from CS_ReturnDelay of the switch.
+    rules : int
+        Whether the port element is valid and of control type 1.
+    element_threshold : int
+        CS_Threshold of the port element.
+    element_gap : int
+        Extra cycles per block from CS_ReturnDelay of the port element.
     """
 
     start_cycle: Int64
@@ -80,8 +94,10 @@ class StarvingLane:
     ----------
     not_before : int
         First cycle in which the VL may return another block while it is over its threshold.
-    waiting, granted_blocks : int
-        Blocks of queued packets, and of packets granted since the last call of ``release_held_credit``.
+    waiting : int
+        Blocks of queued packets.
+    granted_blocks : int
+        Blocks of packets granted since the last call of ``release_held_credit``.
     held : int
         Blocks that are free but not yet returned.
     """
@@ -114,10 +130,7 @@ class Starvation(NamedTuple):
 
 
 def new_starvation(*, ports: int, maximum: tuple[int, ...]) -> Starvation:
-    """Return ports after reset.
-
-    ``maximum`` is the largest number of input-buffer blocks of each VL.
-    """
+    """Return ports after reset. ``maximum`` is the largest number of input-buffer blocks of each VL."""
     lanes = len(maximum)
     limits = [
         [_NEVER, *(starvation_limit(threshold, most) for threshold in range(1, LARGEST_THRESHOLD + 1))]
@@ -270,10 +283,7 @@ def write_starvation(starvation: Starvation, first_port: int, ports: int, write:
 
 
 def write_element(starvation: Starvation, first_port: int, ports: int, write: MarkingWrite) -> None:
-    """Apply a write of the port element to its port.
-
-    Ignore other marking writes and absent ports.
-    """
+    """Apply a write of the port element to its port. Ignore other marking writes and absent ports."""
     if write.select == CCMarkerSelect.PORT and write.port < ports:
         shift, multiplier = write.return_delay
         set_element(

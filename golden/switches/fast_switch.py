@@ -39,8 +39,10 @@ class Bid:
     ----------
     packet : int
         Packet; ``NOBODY`` for no bid.
-    lane, output : int
-        VL on which the packet arrived; output of the packet, or ``DROPPED``.
+    lane : int
+        VL on which the packet arrived.
+    output : int
+        Output of the packet, or ``DROPPED``.
     follows : int
         Whether the bid is refused with the input's bid of the cycle before.
     refused : int

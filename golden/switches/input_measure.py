@@ -30,8 +30,10 @@ class WaitingBlocks:
         First cycle in which the sweep can find the current value.
     blocks : int
         Current value.
-    found, swept_before : int
-        Values found by the last sweep before ``changed`` and by the sweep before it.
+    found : int
+        Value found by the last sweep before ``changed``.
+    swept_before : int
+        Value found by the sweep before that sweep.
     """
 
     changed: Int64

@@ -173,8 +173,10 @@ class PacketStart(NamedTuple):
         Packet size.
     taken : int
         Occupied and reserved blocks of the VL in the output buffer, including grants of this cycle.
-    markable, has_fecn : bool
-        The packet is not a CNP; the packet already has FECN.
+    markable : bool
+        Whether the packet is not a CNP.
+    has_fecn : bool
+        Whether the packet already has FECN.
     until : int
         First cycle in which the link is free again.
     """

@@ -44,8 +44,10 @@ class OPAFlitSwitches(NamedTuple):
         Central buffers. MPort m of switch s has buffer s * mports + m.
     granted : array of int64, (all ports, lanes)
         Number of granted flits of the first packet of each input VL.
-    last_local, last_central : array of int64, (all ports,)
-        Input of the MPort, and read port, that an output granted last.
+    last_local : array of int64, (all ports,)
+        Input of the MPort that each output granted last.
+    last_central : array of int64, (all ports,)
+        Read port that each output granted last.
     choice : array of int64, (48 + 2 * mports,)
         Scratch of a pass: VL picked by each input, then by each read port.
     candidates : array of int64, (ports + mports,)
@@ -76,10 +78,7 @@ class OPAFlitSwitches(NamedTuple):
 def new_opa_flit_switches(
     *, central: BufferOccupancy, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPAFlitSwitches:
-    """Return empty switches with the given tables.
-
-    ``central`` has one buffer for each MPort of each switch.
-    """
+    """Return empty switches with the given tables. ``central`` has one buffer for each MPort of each switch."""
     ports, lanes = sc2sc.shape[1], central.taken.shape[1]
     mports = mports_of(ports)
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)

@@ -81,10 +81,7 @@ class OPASwitches(NamedTuple):
 def new_opa_switches(
     *, central: BufferOccupancy, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPASwitches:
-    """Return empty switches with the given tables.
-
-    ``central`` has one buffer for each MPort of each switch.
-    """
+    """Return empty switches with the given tables. ``central`` has one buffer for each MPort of each switch."""
     ports, lanes = sc2sc.shape[1], central.taken.shape[1]
     mports = mports_of(ports)
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)

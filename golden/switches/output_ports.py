@@ -65,8 +65,12 @@ class SentPacket:
 
     Parameters
     ----------
-    start_cycle, lane, flits, blocks : int
-        Start cycle, VL, and size in flits and blocks.
+    start_cycle : int
+        Start cycle.
+    lane : int
+        VL.
+    flits, blocks : int
+        Size in flits and in blocks.
     freed_blocks : int
         Blocks of the packet already freed in the output buffer.
     idle_decisions : int
@@ -317,10 +321,7 @@ def send_due_fcp(out_ports: OutputPorts, port: int, receiving_end: int, cycle: i
 
 @inner
 def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int) -> bool:
-    """Return whether a second packet exists and has credit after the head.
-
-    Store its size in ``sizes``.
-    """
+    """Return whether a second packet exists and has credit after the head. Store its size in ``sizes``."""
     following = packets.pool[out_ports.queues.queue[port, lane].head].next
     if following == NOBODY:
         return False

@@ -63,9 +63,15 @@ class Packet:
         Port or buffer of the next event.
     blocks, flits : int
         Packet size in blocks and in flits.
-    dlid, sl, lane, channel : int
-        Header fields. The lane is the VL of the current link, or of the next link after routing. If routing drops the
-        packet, the lane is the drop cause (``inputs.drop_cause``).
+    dlid : int
+        Destination LID.
+    sl : int
+        Service level.
+    lane : int
+        VL of the current link, or of the next link after routing. If routing drops the packet, the lane is the
+        drop cause (``inputs.drop_cause``).
+    channel : int
+        Omni-Path channel of the header.
     output : int
         Output port from routing.
     event : int

@@ -56,10 +56,7 @@ def append_request(requests: Requests, queue: int, request: int) -> None:
 
 @inner
 def remove_request(requests: Requests, queue: int, request: int, predecessor: int) -> None:
-    """Remove a request from a queue.
-
-    ``predecessor`` is the preceding request, -1 for none.
-    """
+    """Remove a request from a queue. ``predecessor`` is the preceding request, -1 for none."""
     next_request = requests.behind[request]
     if predecessor == NOBODY:
         requests.first[queue] = next_request

@@ -40,8 +40,10 @@ class RandomChoice(NamedTuple):
         Seed of the run.
     by_packet : bool
         Draw for each packet, otherwise for each flow.
-    first, size : array of int32, (all ports,)
-        Index in ``port`` of the first member of each port's trunk; number of members.
+    first : array of int32, (all ports,)
+        Index in ``port`` of the first member of each port's trunk.
+    size : array of int32, (all ports,)
+        Number of members of each port's trunk.
     port : array of int32, (members,)
         Ports of the members within their switch, in ascending order.
     """
@@ -121,8 +123,10 @@ def drawn_member(
     ----------
     first_port : int
         Number of the switch's first port among all ports.
-    port, output : int
-        Input, and output from the forwarding table, within the switch.
+    port : int
+        Input within the switch.
+    output : int
+        Output within the switch, from the forwarding table.
     cycle : int
         Cycle in which the head arrived.
     """

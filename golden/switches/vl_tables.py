@@ -30,10 +30,7 @@ class VLTables(NamedTuple):
 
 
 def tables_with_shared_rows(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
-    """Return tables given by (switch, input, output, SL).
-
-    Equal rows are stored once.
-    """
+    """Return tables given by (switch, input, output, SL). Equal rows are stored once."""
     switches, inputs = vl.shape[:2]
     numbers: dict[bytes, int] = {}
     if vl.strides[:2] == (0, 0):  # one row for all, by construction

@@ -51,19 +51,13 @@ def new_state(*, lookups: int, ports: int, entries: int) -> LFTState:
 
 @kernel
 def reset(state: LFTState) -> None:
-    """Reset: the top becomes 0, so only the permissive LID is routed.
-
-    Entries are kept.
-    """
+    """Reset: the top becomes 0, so only the permissive LID is routed. Entries are kept."""
     state.top[0] = 0
 
 
 @kernel
 def look_up(state: LFTState, dlid: int, rule_counts: NDArray[np.int64]) -> tuple[int, int]:
-    """Return (port, drop cause) of a destination.
-
-    The port is 255 if the packet is dropped.
-    """
+    """Return (port, drop cause) of a destination. The port is 255 if the packet is dropped."""
     if dlid == PERMISSIVE:
         rule_counts[TO_ITSELF] += 1
         return 0, _ROUTED
@@ -90,10 +84,7 @@ def look_up(state: LFTState, dlid: int, rule_counts: NDArray[np.int64]) -> tuple
 
 @kernel
 def write(state: LFTState, is_top: bool, lid: int, port: int) -> None:  # noqa: FBT001 - a signal of the hardware
-    """Write the top, or the port of a LID.
-
-    Ignore a LID out of range.
-    """
+    """Write the top, or the port of a LID. Ignore a LID out of range."""
     if is_top:
         state.top[0] = lid
     elif lid < len(state.port):

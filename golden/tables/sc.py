@@ -76,10 +76,7 @@ def new_state(*, ports: int, data_vls: int) -> SCState:
 
 @kernel
 def write(state: SCState, table: int, ingress: int, egress: int, index: int, value: int) -> None:
-    """Write one entry of a map.
-
-    Ignore absent ports and maps.
-    """
+    """Write one entry of a map. Ignore absent ports and maps."""
     ports = state.channels.shape[0]
     if table in (_SL2SC, _SC2SL):
         state.levels[table, index] = value
@@ -93,10 +90,7 @@ def write(state: SCState, table: int, ingress: int, egress: int, index: int, val
 
 @inner
 def has_lane(state: SCState, vl: int) -> bool:
-    """Return whether a VL is a data lane of the port.
-
-    Data lanes from the 15th on have a VL one higher.
-    """
+    """Return whether a VL is a data lane of the port. Data lanes from the 15th on have a VL one higher."""
     return vl != SC15 and vl - (1 if vl > SC15 else 0) < state.data_vls
 
 
@@ -104,10 +98,7 @@ def has_lane(state: SCState, vl: int) -> bool:
 def forward(
     state: SCState, ingress: int, egress: int, sc: int, rule_counts: NDArray[np.int64]
 ) -> tuple[int, int, bool]:
-    """Return (channel, lane, dropped) of a forwarded packet.
-
-    Channel and lane are 0 if it is dropped.
-    """
+    """Return (channel, lane, dropped) of a forwarded packet. Channel and lane are 0 if it is dropped."""
     if egress >= state.channels.shape[0]:
         rule_counts[NO_EGRESS] += 1
         return 0, 0, True
@@ -129,10 +120,7 @@ def forward(
 
 @kernel
 def lane_in(state: SCState, ingress: int, sc: int, rule_counts: NDArray[np.int64]) -> tuple[int, bool]:
-    """Return (lane, invalid) of an arriving channel.
-
-    The lane is 0 if the channel is invalid.
-    """
+    """Return (lane, invalid) of an arriving channel. The lane is 0 if the channel is invalid."""
     if sc == SC15:
         return SC15, False
     vl = state.lanes[1, ingress, sc]
@@ -145,10 +133,7 @@ def lane_in(state: SCState, ingress: int, sc: int, rule_counts: NDArray[np.int64
 
 @inner
 def inject(state: SCState, sl: int, rule_counts: NDArray[np.int64]) -> tuple[int, bool]:
-    """Return (channel, dropped) of a service level at the source.
-
-    The channel is 0 if the packet is dropped.
-    """
+    """Return (channel, dropped) of a service level at the source. The channel is 0 if the packet is dropped."""
     channel = state.levels[0, sl]
     rule_counts[INJECTED] += channel != SC15
     rule_counts[INJECTION_DROPPED] += channel == SC15

@@ -66,10 +66,7 @@ def write(
     output_port: int,
     row: int,
 ) -> None:
-    """Write a row of 16 VLs, 4 bits each, SL 0 lowest, for one input or all.
-
-    Ignore absent ports.
-    """
+    """Write a row of 16 VLs, 4 bits each, SL 0 lowest, for one input or all. Ignore absent ports."""
     if output_port >= state.row.shape[1]:
         return
     for port in range(state.row.shape[0]):

@@ -158,10 +158,7 @@ def _lids(topology: Topology, lids_per_nic: int = 1) -> NDArray[np.int64]:
 
 
 def _lids_of_lmc(topology: Topology, lmc: int) -> NDArray[np.int64]:
-    """Return the LIDs of ports with an LMC.
-
-    The low bits of a base LID are 0 (IBA 3.5.10).
-    """
+    """Return the LIDs of ports with an LMC. The low bits of a base LID are 0 (IBA 3.5.10)."""
     lids = _lids(topology, 1 << lmc)
     lids[:, 0] += (1 << lmc) - 1
     return lids

@@ -24,9 +24,11 @@ class Cable:
         Flight time in cycles.
     peer : int
         Sending port at the far end; ``NOWHERE`` without a cable, or if a co-simulated model sends there.
-    credit_receiver, credit_delay : int
-        Sending port that tracks the free space of this port's receive buffer, and the delay in cycles until a change
-        reaches it: the port at the far end or, with flow-control packets, the port at this end, without delay.
+    credit_receiver : int
+        Sending port that tracks the free space of this port's receive buffer: the port at the far end or, with
+        flow-control packets, the port at this end.
+    credit_delay : int
+        Delay in cycles until a change reaches that sending port; none with flow-control packets.
     """
 
     far: Int32
@@ -43,8 +45,10 @@ class Wiring(NamedTuple):
     ----------
     cable : Records of Cable, (ends,)
         Cable of each port.
-    nic_vl, nic_channel : array of uint8, (NICs, SLs)
-        VL and channel of each SL at the NICs; only Omni-Path has channels.
+    nic_vl : array of uint8, (NICs, SLs)
+        VL of each SL at the NICs.
+    nic_channel : array of uint8, (NICs, SLs)
+        Channel of each SL at the NICs; only Omni-Path has channels.
     """
 
     cable: Records[Cable]

@@ -112,9 +112,11 @@ class TrafficClass:
     mtu : int
         0: sizes are those of packets. Otherwise they are the payloads of messages, which are sent in packets with up to
         ``mtu`` bytes of payload.
-    on, off : Distribution or None
-        Lengths of bursts and pauses in cycles. Packets are generated in bursts only, at a load that makes ``load`` the
+    on : Distribution or None
+        Lengths of bursts in cycles. Packets are generated in bursts only, at a load that makes ``load`` the
         mean.
+    off : Distribution or None
+        Lengths of pauses in cycles.
     course : tuple of (int, float)
         Factors of the load, each from its cycle on; the first cycle is 0. Empty for a constant load.
     replies : Replies or None
@@ -197,10 +199,7 @@ def senders_of(traffic_class: TrafficClass, nics: int) -> NDArray[np.bool_]:
 
 
 def _loads_of_nics(traffic_class: TrafficClass, nics: int) -> NDArray[np.float64]:
-    """Return the load of every NIC in flits per cycle.
-
-    Reject weights that give a NIC more than one.
-    """
+    """Return the load of every NIC in flits per cycle. Reject weights that give a NIC more than one."""
     sends = senders_of(traffic_class, nics)
     if not isinstance(traffic_class.pattern, PairWeights) or not sends.any():
         return np.where(sends, traffic_class.load, 0.0)

@@ -36,14 +36,18 @@ class Message:
         Cycle of generation.
     begun : int
         Cycle of generation of the request that a reply answers; otherwise ``born``.
-    bytes, left : int
-        Payload: all of it, and the part that is not yet in packets.
+    bytes : int
+        Size of the payload.
+    left : int
+        Part of the payload that is not yet in packets.
     outstanding_packets : int
         Number of packets that are neither received nor lost.
     lost : int
         Number of packets that will never arrive.
-    source, target, queue : int
-        Source and destination NIC; queue of the source.
+    source, target : int
+        Source and destination NIC.
+    queue : int
+        Queue of the source.
     next : int
         Next message of the queue, or next free record.
     """
@@ -67,8 +71,10 @@ class Backlog:
     ----------
     sending : int
         Message whose packets are being injected; ``NONE`` between messages.
-    first, last : int
-        Generated messages that wait behind it; ``last`` is undefined if ``first`` is ``NONE``.
+    first : int
+        First generated message that waits behind the current message, or ``NONE``.
+    last : int
+        Last such message; undefined if ``first`` is ``NONE``.
     undrawn_requests : int
         Number of first requests of a window that are not yet drawn.
     """

@@ -384,10 +384,7 @@ def _draw_weighted_destination(sources: Sources, nic: int, queue: int) -> int:
 
 @inner
 def _draw_destination(sources: Sources, nic: int, queue: int) -> int:
-    """Draw the destination of a packet.
-
-    With one destination per burst, only the first packet of a burst draws.
-    """
+    """Draw the destination of a packet. With one destination per burst, only the first packet of a burst draws."""
     setting, bits = sources.setting[queue], sources.bits[nic, queue]
     if plugs(sources.plugged) and setting[KIND] == PLUGGED:
         return int(drawn_destination(sources.plugged, nic, queue))

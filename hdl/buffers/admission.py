@@ -35,13 +35,17 @@ class Admission(wiring.Component):
         Flits beyond the minimums.
     largest : int
         Flits of the largest packet.
-    readers, read_flits : int
-        Number of lanes from which flits may leave in one cycle, and flits that may leave each of them.
+    readers : int
+        Number of lanes from which flits may leave in one cycle.
+    read_flits : int
+        Largest number of flits that may leave each of these lanes in one cycle.
 
     Members
     -------
-    reserve_flits, reserve_vl : In(10), In(5)
-        Flits to reserve (0 for none), and their lane.
+    reserve_flits : In(10)
+        Number of flits to reserve; 0 for none.
+    reserve_vl : In(5)
+        Lane of the flits to reserve.
     accepted : Out(1)
         The reservation succeeds.
     gains : Out(vls)

@@ -27,8 +27,12 @@ class RingMemory(wiring.Component):
 
     Members
     -------
-    write, write_place, write_data : In(1), In(range(depth)), In(width)
-        Write a place.
+    write : In(1)
+        A place is written in this cycle.
+    write_place : In(range(depth))
+        Place to write.
+    write_data : In(width)
+        Data to write.
     read_place : In(range(depth))
         Place to be read.
     read_data : Out(width)

@@ -22,14 +22,20 @@ class SizeQueue(wiring.Component):
 
     Members
     -------
-    comes, size : In(1), In(range(largest + 1))
-        Push, and the size to push. The queue must not be full.
+    comes : In(1)
+        A size is pushed. The queue must not be full.
+    size : In(range(largest + 1))
+        Size to push.
     leaves : In(1)
         Pop the head. The queue must not be empty.
-    there, head : Out(1), Out(range(largest + 1))
-        A head is present, and its size.
-    follows, behind : Out(1), Out(range(largest + 1))
-        A second packet is present, and its size.
+    there : Out(1)
+        A head is present.
+    head : Out(range(largest + 1))
+        Size of the head.
+    follows : Out(1)
+        A second packet is present behind the head.
+    behind : Out(range(largest + 1))
+        Size of the second packet.
     """
 
     def __init__(self, *, depth: int, largest: int) -> None:

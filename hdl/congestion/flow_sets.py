@@ -57,14 +57,22 @@ class FlowSets(wiring.Component):
 
     Members
     -------
-    ask_set, tell_set : In(range(sets))
-        Set that the request, and the BECN or visit, reads.
-    ask_keys, tell_keys : Out(ArrayLayout(KEY_LAYOUT, 4))
-        Flows of that set, in the same cycle.
-    ask_flags, tell_flags : Out(ArrayLayout(FLAGS_LAYOUT, 4))
-        Flags of that set, in the same cycle; entries that join or are freed in this cycle are included.
-    ask_late_set, tell_late_set : In(range(sets))
-        Set from which the request, and the BECN or visit, reads the rest of an entry.
+    ask_set : In(range(sets))
+        Set read for the request.
+    tell_set : In(range(sets))
+        Set read for the BECN or the visit.
+    ask_keys : Out(ArrayLayout(KEY_LAYOUT, 4))
+        Flows of ``ask_set``, in the same cycle.
+    tell_keys : Out(ArrayLayout(KEY_LAYOUT, 4))
+        Flows of ``tell_set``, in the same cycle.
+    ask_flags : Out(ArrayLayout(FLAGS_LAYOUT, 4))
+        Flags of ``ask_set``, in the same cycle; entries that join or are freed in this cycle are included.
+    tell_flags : Out(ArrayLayout(FLAGS_LAYOUT, 4))
+        Flags of ``tell_set``, likewise.
+    ask_late_set : In(range(sets))
+        Set from which the request reads the rest of an entry.
+    tell_late_set : In(range(sets))
+        Set from which the BECN or the visit reads the rest of an entry.
     ask_ways, tell_ways : In(4)
         Entry to read, one-hot.
     ask_ccti : Out(10)
@@ -73,12 +81,16 @@ class FlowSets(wiring.Component):
         CCTI and timer of that entry.
     ask_not_before, tell_not_before : Out(24)
         Not-before of that entry.
-    takes, told_set : In(4), In(range(sets))
-        Entry allocated to a flow, one-hot, and its set.
+    takes : In(4)
+        Entry allocated to a flow, one-hot.
+    told_set : In(range(sets))
+        Set of the allocated entry.
     key : In(KEY_LAYOUT)
         Key of the flow that is allocated an entry.
-    marks, marked_set : In(4), In(range(sets))
-        Entry whose flow has injected, one-hot, and its set.
+    marks : In(4)
+        Entry whose flow has injected, one-hot.
+    marked_set : In(range(sets))
+        Set of that entry.
     changed_set : In(range(sets))
         Set that a BECN or visit changes.
     joins : In(4)
@@ -93,8 +105,10 @@ class FlowSets(wiring.Component):
         New CCTI and timer.
     gap : In(1)
         A not-before is written.
-    gap_set, gap_ways : In(range(sets)), In(4)
-        Entry whose not-before is written: set, and entry as one-hot.
+    gap_set : In(range(sets))
+        Set of the entry whose not-before is written.
+    gap_ways : In(4)
+        Entry whose not-before is written, one-hot.
     not_before : In(24)
         New not-before.
     """

@@ -61,8 +61,10 @@ class StarvationSettings(wiring.Component):
         The port's element is written in this cycle.
     rules : In(1)
         The written element is valid and of control type 1.
-    element_threshold, element_delay : In(4), In(16)
-        CS_Threshold and CS_ReturnDelay of the written element, shift in the most significant bits.
+    element_threshold : In(4)
+        CS_Threshold of the written element.
+    element_delay : In(16)
+        CS_ReturnDelay of the written element, shift in the most significant bits.
     masked : Out(1)
         Credit_Mask includes this port.
     threshold : Out(4)

@@ -69,8 +69,12 @@ class TellStages:
         In the last stage: the flow has an entry after the decision.
     took : Signal
         In the last stage: the decision allocates the entry to the flow.
-    was_valid, was_after, had_taken : Signal
-        ``valid``, ``after`` and ``took``, one cycle later.
+    was_valid : Signal
+        ``valid`` of the previous cycle.
+    was_after : Signal
+        ``after`` of the previous cycle.
+    had_taken : Signal
+        ``took`` of the previous cycle.
     becomes : Signal
         In the last stage: new CCTI and timer of the flow.
     last : Signal

@@ -29,8 +29,10 @@ class LateRoom(wiring.Component):
 
     Parameters
     ----------
-    vls, blocks, minimum, maximum, largest : int
-        Lanes, and the far buffer in blocks, as for ``BufferGeometry``.
+    vls : int
+        Number of lanes.
+    blocks, minimum, maximum, largest : int
+        Geometry of the far buffer in blocks, as for ``BufferGeometry``.
 
     Members
     -------
@@ -38,8 +40,10 @@ class LateRoom(wiring.Component):
         A packet started in the cycle before.
     take : In(vls)
         Lane of the packet that started in the cycle before, one-hot or 0.
-    take_blocks, take_less : In(ArrayLayout(range(largest + 1), vls)), In(ArrayLayout(range(largest + 1), vls))
-        By lane: size of the head of the cycle before, and the size less one.
+    take_blocks : In(ArrayLayout(range(largest + 1), vls))
+        By lane: size of the head of the cycle before.
+    take_less : In(ArrayLayout(range(largest + 1), vls))
+        By lane: the same size less one.
     give : In(vls)
         Lane of which a block returned in the cycle before, one-hot or 0.
     fits : Out(vls)

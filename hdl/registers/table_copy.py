@@ -29,8 +29,12 @@ class TableCopy(wiring.Component):
     -------
     write : In(1)
         Write an entry in this cycle.
-    write_at, read_next, read_at : In(bits)
-        Numbers of the entry that is written, of the entry that is read in the next cycle, and in this cycle.
+    write_at : In(bits)
+        Number of the entry that is written.
+    read_next : In(bits)
+        Number of the entry that is read in the next cycle.
+    read_at : In(bits)
+        Number of the entry that is read in this cycle.
     data : In(width)
         Value of the written entry; its unused bits are ignored.
     value : Out(width)

@@ -37,8 +37,10 @@ class BlockBudget(wiring.Component):
         The budget becomes ``amount``; a charge in the same cycle is taken from the new budget.
     amount : In(bits)
         The new budget, at least 1. Sampled with ``renew``.
-    single, double : In(1), In(1)
-        ``amount`` is 1; ``amount`` is 2. The parent computes both one cycle ahead.
+    single : In(1)
+        ``amount`` is 1; the parent computes this bit one cycle ahead.
+    double : In(1)
+        ``amount`` is 2; the parent computes this bit one cycle ahead.
     charge : In(1)
         One block is deducted. If none is left, the budget does not change.
     end : In(1)

@@ -61,16 +61,24 @@ class ListWalk(wiring.Component):
         An entry is offered in the next cycle, and is predicted to be able to send then.
     lane : Out(data_vls)
         Lane of the offered entry, one-hot.
-    offered_vl, offered_weight : Out(lane_bits), Out(8)
-        Number of that lane, and the weight of the offered entry.
-    single, double, ample : Out(1), Out(1), Out(1)
-        The weight of the offered entry is 1; is 2; is ample.
+    offered_vl : Out(lane_bits)
+        Number of that lane.
+    offered_weight : Out(8)
+        Weight of the offered entry.
+    single : Out(1)
+        The weight of the offered entry is 1.
+    double : Out(1)
+        The weight of the offered entry is 2.
+    ample : Out(1)
+        The weight of the offered entry is ample.
     loads : Out(1)
         The offered entry is replaced at the end of this cycle, by the waiting entry or else by the picked entry.
     waits : Out(1)
         An entry waits.
-    waiting_vl, picked_vl : Out(lane_bits), Out(lane_bits)
-        Lane numbers of the waiting and of the picked entry.
+    waiting_vl : Out(lane_bits)
+        Lane of the waiting entry.
+    picked_vl : Out(lane_bits)
+        Lane of the picked entry.
     leaves : In(1)
         The offered entry is taken or dropped in this cycle.
     served : Out(data_vls)

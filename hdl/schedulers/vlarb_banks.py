@@ -47,8 +47,10 @@ def vlarb_members(
     ----------
     data_vls, entries, vl15
         See ``VLArb``.
-    behind, parity : bool
-        Whether to include the members ``behind`` and ``upset``.
+    behind : bool
+        Whether to include the member ``behind``.
+    parity : bool
+        Whether to include the member ``upset``.
     """
     return {
         **egress_members(data_vls + vl15),

@@ -22,8 +22,12 @@ class BidAllocator(wiring.Component):
 
     Members
     -------
-    valid, follows, drop : In(ports)
-        By input: there is a bid; it is refused with the input's last bid; its packet drops.
+    valid : In(ports)
+        By input: there is a bid.
+    follows : In(ports)
+        By input: the bid is refused with the input's last bid.
+    drop : In(ports)
+        By input: the packet of the bid is to be dropped.
     free : In(ports)
         Inputs that take part.
     to : In(ArrayLayout(ports, ports))

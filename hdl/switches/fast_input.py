@@ -59,8 +59,12 @@ class FastInput(wiring.Component):
         Arriving flits.
     header : Out(64)
         Header of a head, one cycle after its arrival.
-    output, outgoing_vl, cause : In(range(ports)), In(lane_shape(vls)), In(DropCause)
-        Result of the look-up, two cycles after ``header``.
+    output : In(range(ports))
+        Looked-up output, two cycles after ``header``.
+    outgoing_vl : In(lane_shape(vls))
+        Looked-up outgoing lane, in the same cycle.
+    cause : In(DropCause)
+        Drop cause from the look-up, in the same cycle.
     dropped : Out(DropCause)
         Drop cause of the head that arrived four cycles ago.
     returned : Out(ReturnSignature(1, vl_bits))
@@ -77,8 +81,12 @@ class FastInput(wiring.Component):
         The input takes part.
     started : Out(StructLayout)
         The packet granted last, from the cycle after its grant on.
-    crossing, first, flit : Out(StructLayout), Out(1), Out(data_bits)
-        A packet whose flit crosses, whether the flit is its first one, and the flit.
+    crossing : Out(StructLayout)
+        Packet whose flit crosses.
+    first : Out(1)
+        The crossing flit is the first one of its packet.
+    flit : Out(data_bits)
+        The crossing flit.
     """
 
     def __init__(self, *, ports: int, geometry: BufferGeometry, data_bits: int, vl_bits: int) -> None:

@@ -50,8 +50,10 @@ class FastOutput(wiring.Component):
 
     Members
     -------
-    enters, enters_vl : In(range(largest + 1)), In(lane_shape(vls))
-        Blocks of the packet granted two cycles ago (0 if none), and its lane.
+    enters : In(range(largest + 1))
+        Blocks of the packet granted two cycles ago; 0 if none.
+    enters_vl : In(lane_shape(vls))
+        Lane of that packet.
     open : Out(vls)
         Lanes for which the buffer is open.
     crossing : In(StructLayout)

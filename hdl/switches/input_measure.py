@@ -36,8 +36,10 @@ class InputMeasure(wiring.Component):
         By input, one bit per lane: a first packet takes part in the allocation.
     drop : In(ArrayLayout(vls, ports))
         By input, one bit per lane: a first packet is to be dropped.
-    output, outgoing_vl : In(ArrayLayout(range(ports), pairs)), In(ArrayLayout(lane_shape(vls), pairs))
-        By input and lane: output, and outgoing lane, of the first packet.
+    output : In(ArrayLayout(range(ports), pairs))
+        By input and lane: output of the first packet.
+    outgoing_vl : In(ArrayLayout(lane_shape(vls), pairs))
+        By input and lane: outgoing lane of the first packet.
     waiting : In(ArrayLayout(range(maximum + 1), pairs))
         By input and lane: blocks of the waiting packets in the previous cycle.
     measure : Out(ArrayLayout(range(maximum + 1), pairs))

@@ -37,8 +37,10 @@ class OPAAllocator(wiring.Component):
         By input, one bit per lane: the first packet takes part in the allocation.
     drop : In(ArrayLayout(vls, ports))
         By input, one bit per lane: the first packet is to be dropped.
-    output, outgoing_vl : In(ArrayLayout(range(ports), ports * vls)), In(ArrayLayout(lane_shape(vls), ports * vls))
-        By input and lane: output, and outgoing lane, of the first packet.
+    output : In(ArrayLayout(range(ports), ports * vls))
+        By input and lane: output of the first packet.
+    outgoing_vl : In(ArrayLayout(lane_shape(vls), ports * vls))
+        By input and lane: outgoing lane of the first packet.
     input_free : In(ports)
         Inputs that take part in the allocation.
     local_free : In(ports)

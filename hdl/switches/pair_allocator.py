@@ -41,8 +41,10 @@ class PairAllocator(wiring.Component):
         By input, one bit per lane: the first packet takes part in the allocation.
     drop : In(ArrayLayout(vls, ports))
         By input, one bit per lane: the first packet is to be dropped.
-    output, outgoing_vl : In(ArrayLayout(range(ports), pairs)), In(ArrayLayout(lane_shape(vls), pairs))
-        By input pair: output, and outgoing lane, of the first packet.
+    output : In(ArrayLayout(range(ports), pairs))
+        By input pair: output of the first packet.
+    outgoing_vl : In(ArrayLayout(lane_shape(vls), pairs))
+        By input pair: outgoing lane of the first packet.
     sizes : In(ArrayLayout(range(largest + 1), pairs))
         By input pair: size of the first packet, at least 1. Only with ``queues``.
     input_free, output_free : In(ArrayLayout(vls, ports))
@@ -124,7 +126,7 @@ class PairAllocator(wiring.Component):
         return m
 
     def place_of(self, pair: int) -> int:
-        """Return the index of an output pair with the lane in the low bits, a power-of-two stride apart."""
+        """Return an output pair's number with the lane in the low bits: output * (vls as a power of two) + lane."""
         output, vl = divmod(pair, self.vls)
         return output * self.stride + vl
 

@@ -34,16 +34,24 @@ class SwitchInput(ReceivingInput):
         Arriving flits.
     header : Out(64)
         Header of the head that is looked up in this cycle.
-    output, outgoing_vl, channel, cause : In(range(ports)), In(lane_shape(vls)), In(5), In(DropCause)
-        Result of the look-up; the channel only with ``by_channel``.
+    output : In(range(ports))
+        Looked-up output.
+    outgoing_vl : In(lane_shape(vls))
+        Looked-up outgoing lane.
+    channel : In(5)
+        Looked-up channel; only with ``by_channel``.
+    cause : In(DropCause)
+        Drop cause from the look-up.
     dropped : Out(DropCause)
         Drop cause of the head that was looked up in the previous cycle.
     valid : Out(vls)
         By lane: the first packet takes part in the allocation.
     drop : Out(vls)
         By lane: the first packet is to be dropped.
-    outputs, outgoing_vls : Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(lane_shape(vls), vls))
-        By lane: output, and outgoing lane, of the first packet.
+    outputs : Out(ArrayLayout(range(ports), vls))
+        By lane: output of the first packet.
+    outgoing_vls : Out(ArrayLayout(lane_shape(vls), vls))
+        By lane: outgoing lane of the first packet.
     blocks : Out(ArrayLayout(range(largest + 1), vls))
         By lane: size of the first packet.
     waiting : Out(ArrayLayout(range(maximum + 1), vls))

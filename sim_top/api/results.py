@@ -49,8 +49,10 @@ class Results:
         One row per run, source, destination and SL; without columns unless the study measures flows.
     histograms : DataFrame
         One row per run and latency bin with packets; without columns unless the study measures histograms.
-    levels_over_time, links_over_time : DataFrame
-        One row per run, interval and service level, or link and VL; without columns unless ``measure.every`` is set.
+    levels_over_time : DataFrame
+        One row per run, interval and service level; without columns unless ``measure.every`` is set.
+    links_over_time : DataFrame
+        One row per run, interval, link and VL; without columns unless ``measure.every`` is set.
     folder : Path or None
         Folder that the tables were read from.
 
@@ -191,7 +193,7 @@ class Results:
         Parameters
         ----------
         x, y : str
-            Columns.
+            Columns of the horizontal and of the vertical axis.
         by : str or sequence of str, optional
             Column with one curve per value; if omitted, one curve per combination of parameters, load and SL that
             varies.

@@ -71,8 +71,14 @@ class Scoreboard:
     difference : Difference or None
         First difference: cycle, outputs, and the inputs of that cycle and of some before, under the device's and
         vlane's names.
-    cycles, checked, decisions, resets : int
-        Cycles sampled, cycles compared, golden's decisions, cycles in reset.
+    cycles : int
+        Number of cycles sampled.
+    checked : int
+        Number of cycles compared.
+    decisions : int
+        Number of golden's decisions.
+    resets : int
+        Number of cycles in reset.
     rules : dict of str to int
         Number of occurrences of each rule on the block's page.
 

@@ -84,8 +84,10 @@ class PageMemory(NamedTuple):
         Size of the packets of each lane, in blocks.
     weights : array of int64, (16,)
         Weight of each lane, for the comparison of schedulers.
-    order, sources : array of int32, (4096,)
-        Lane and list of each packet, in the order of service.
+    order : array of int32, (4096,)
+        Lane of each packet, in the order of service.
+    sources : array of int32, (4096,)
+        List of each packet, in the order of service.
     sent : array of int64, (16,)
         Blocks of each lane.
     shown : array of int64

@@ -68,8 +68,12 @@ class CosimResult:
         Engine and simulator.
     parameters : mapping
         Parameters of the instance.
-    cycles, decisions, mismatches : int
-        Number of cycles compared, of golden's decisions, and of differences (the run stops at the first).
+    cycles : int
+        Number of cycles compared.
+    decisions : int
+        Number of golden's decisions.
+    mismatches : int
+        Number of differences; the run stops at the first.
     seconds : float
         Wall time without compilation.
     seed : int

@@ -37,8 +37,10 @@ class LaneResult:
         Sum of the lane's weights in the list.
     weight_share : float
         Lane's fraction of the list's weights.
-    share_small, share_full : float
-        Lane's fraction of the list's blocks, all lanes backlogged, with 64-byte and with MTU packets.
+    share_small : float
+        Lane's fraction of the list's blocks, all lanes backlogged, with 64-byte packets.
+    share_full : float
+        The same fraction with MTU packets.
     link_share : float
         Fraction of all blocks, with MTU packets.
     packets : int

@@ -13,8 +13,12 @@ class MixedRun:
     ----------
     digest : str
         Digest of all deliveries with their cycles.
-    bad_flits, dropped, marked : int
-        Number of flits corrupted by the hardware, and of packets it dropped and marked.
+    bad_flits : int
+        Number of flits corrupted by the hardware.
+    dropped : int
+        Number of packets that the hardware dropped.
+    marked : int
+        Number of packets that the hardware marked.
     seconds : float
         CPU time without compilation.
     mismatch : str

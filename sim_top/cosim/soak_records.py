@@ -84,14 +84,22 @@ class Total:
 
     Parameters
     ----------
-    block, form : str
-        Name and form of the block; an empty form if it has only one.
-    cycles, full_size_cycles : int
-        Number of compared cycles, in all and at full size.
+    block : str
+        Name of the block.
+    form : str
+        Form of the block; empty if it has only one.
+    cycles : int
+        Number of compared cycles.
+    full_size_cycles : int
+        Number of compared cycles at full size.
     present_cycles : int
         Number of compared cycles of the current RTL.
-    instances, seeds, shapes : int
-        Numbers of instances, of distinct seeds and of distinct parameter sets.
+    instances : int
+        Number of instances.
+    seeds : int
+        Number of distinct seeds.
+    shapes : int
+        Number of distinct parameter sets.
     first, last : date
         Dates of the first and the last record.
     """

@@ -37,10 +37,7 @@ _WRITES = re.compile(r"rst|swap|apply|.*__enable")
 
 
 class Effect(StrEnum):
-    """Effect of an upset on the outputs.
-
-    The other inputs continue unchanged, whatever the block outputs.
-    """
+    """Effect of an upset on the outputs. The other inputs continue unchanged, whatever the block outputs."""
 
     DETECTED = "detected"
     """The block reported the upset on its output ``upset``."""

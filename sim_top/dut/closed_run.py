@@ -73,8 +73,14 @@ class ClosedResult:
 
     Parameters
     ----------
-    cycles, decisions, checked, resets : int
-        Numbers of cycles, decisions, explained decisions or compared answers, and resets.
+    cycles : int
+        Number of cycles.
+    decisions : int
+        Number of decisions.
+    checked : int
+        Number of explained decisions, or of compared answers.
+    resets : int
+        Number of resets.
     seconds : float
         Wall time without compilation.
     failure : Failure or None

@@ -28,8 +28,10 @@ def write_closed_wave(run: ClosedRun, failed: int | None, file: Path) -> tuple[P
 
     Returns
     -------
-    wave, first, last : Path, int, int
-        Name of the wave that was written, and its first and last cycle.
+    wave : Path
+        Name of the wave that was written.
+    first, last : int
+        First and last cycle of the wave.
 
     Raises
     ------

@@ -51,8 +51,10 @@ class Connections:
     ----------
     inputs, outputs : PortRow
         Ports of the block.
-    dut_inputs, dut_outputs, dut_ports : PortRow, PortRow, tuple of Port
-        Ports of the design as rows, and as a tuple; without the clock and without outputs that the map omits.
+    dut_inputs, dut_outputs : PortRow
+        Ports of the design as rows; without the clock and without outputs that the map omits.
+    dut_ports : tuple of Port
+        The same ports as a tuple.
     compared : list of str
         Compared outputs.
     left_out : list of str
@@ -63,11 +65,16 @@ class Connections:
         Constant values of inputs that the design lacks.
     lanes : Lanes
         Lanes of the port; none if the block does not grant.
-    source, inverted : array
-        For each bit of a row of the design's inputs: the index of the block's bit (``ZERO`` if none), and whether it is
-        inverted.
-    expected_source, expected_inverted, cared : array
-        The same for the design's outputs, and whether the bit is compared.
+    source : array
+        For each bit of a row of the design's inputs: index of the block's bit, or ``ZERO``.
+    inverted : array
+        For each of these bits: whether it is inverted.
+    expected_source : array
+        For each bit of a row of the design's outputs: index of the block's bit, or ``ZERO``.
+    expected_inverted : array
+        For each of these bits: whether it is inverted.
+    cared : array
+        For each of these bits: whether it is compared.
     conditions : list of (array, array, int)
         Indices of the design's output bits that are compared only while bits of the block's outputs have a given value.
     too_narrow : list of (str, array)

@@ -299,8 +299,10 @@ class ForeignRun:
 
         Returns
         -------
-        wave, first, last : Path, int, int
-            Name of the wave that was written, and its first and last cycle.
+        wave : Path
+            Name of the wave that was written.
+        first, last : int
+            First and last cycle of the wave.
 
         Raises
         ------

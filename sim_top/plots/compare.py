@@ -47,8 +47,10 @@ class Comparison:
         first), ``ci95`` (half the width of its 95 % interval, null without an interval), ``seeds`` and ``verdict``.
     runs, equal_runs : int
         Number of runs in both results, and number of them with identical deliveries in identical cycles.
-    only_first, only_second : int
-        Numbers of runs without a counterpart.
+    only_first : int
+        Number of runs that only the first result has.
+    only_second : int
+        Number of runs that only the second result has.
     compared : dict of str to tuple
         Parameters that have one value in each result, with both values; ``None`` where a result lacks the parameter.
     """

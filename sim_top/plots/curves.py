@@ -77,7 +77,7 @@ class Curves:
     Parameters
     ----------
     x, y : str
-        Columns.
+        Columns of the horizontal and of the vertical axis.
     words : tuple of str
         Labels of the horizontal positions for a text column.
     curves : tuple of Curve
@@ -148,8 +148,10 @@ def curves_of(
     ----------
     table : DataFrame
         Results with one row per run and level, link or flow, or per run.
-    x, y : str
-        Columns; ``y`` holds numbers, or booleans that count as 0 and 1.
+    x : str
+        Column of the horizontal axis.
+    y : str
+        Column of the vertical axis, with numbers, or with booleans that count as 0 and 1.
     by : sequence of str, optional
         Columns whose value combinations get one curve each; by default all parameters, load and SL that vary. Rows of a
         curve that differ in anything else are averaged, first within each seed.

@@ -62,8 +62,14 @@ class Area:
 
     Parameters
     ----------
-    lut, ff, ram, dsp : int or None
-        FPGA cells: LUTs (including carry chains and LUT memories), flip-flops, block RAMs, multipliers.
+    lut : int or None
+        Number of LUTs, including carry chains and LUT memories.
+    ff : int or None
+        Number of flip-flops.
+    ram : int or None
+        Number of block RAMs.
+    dsp : int or None
+        Number of multipliers.
     cells : mapping of str to int
         Number of cells by type.
     speed : Speed

@@ -67,9 +67,12 @@ def instances_of(asked: Sequence[str], param: Sequence[str], sweep: Sequence[str
 
     Parameters
     ----------
-    asked, param, sweep : sequence of str
-        Block arguments; ``K=V`` words for all blocks; ``K=V,V`` words. A block without any parameters gets the
-        instances of ``Block.synthesised``.
+    asked : sequence of str
+        Block arguments. A block without any parameters gets the instances of ``Block.synthesised``.
+    param : sequence of str
+        ``K=V`` words for all blocks.
+    sweep : sequence of str
+        ``K=V,V`` words for all blocks.
 
     Raises
     ------

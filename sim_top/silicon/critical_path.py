@@ -34,7 +34,7 @@ class CriticalPath:
     routing_ns : float
         Delay of wires.
     start, end : str
-        Registers, or ports of the module.
+        First and last element of the path: registers, or ports of the module.
     through : tuple of str
         Named nets on the path in order, without start and end.
     """

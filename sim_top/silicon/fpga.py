@@ -49,9 +49,10 @@ class Family:
         Commands before the script for forms that are mapped for speed.
     library : str
         Commands that load the mapped cells as black boxes.
-    flipflop, selector : str
-        Templates of a flip-flop from ``{d}`` to ``{q}``, and of ``{q}`` = ``{c}`` ? ``{b}`` : ``{a}``, as instances
-        named ``{n}``.
+    flipflop : str
+        Template of a flip-flop from ``{d}`` to ``{q}``, as an instance named ``{n}``.
+    selector : str
+        Template of ``{q}`` = ``{c}`` ? ``{b}`` : ``{a}``, as an instance named ``{n}``.
     place : sequence of str
         Placement command without netlist, seed and report.
     lut : mapping
@@ -98,8 +99,14 @@ class Placed:
 
     Parameters
     ----------
-    lut, ff, ram, dsp : int
-        Cells: LUTs (including carry chains and LUT memories), flip-flops, block RAMs, multipliers.
+    lut : int
+        Number of LUTs, including carry chains and LUT memories.
+    ff : int
+        Number of flip-flops.
+    ram : int
+        Number of block RAMs.
+    dsp : int
+        Number of multipliers.
     cells : mapping of str to int
         Number of cells by type.
     speed : Speed

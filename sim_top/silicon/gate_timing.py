@@ -35,7 +35,8 @@ class GateTiming:
     ns : float or None
         Delay of the slowest path in ns, with clock-to-output and setup and without wires; ``None`` without OpenSTA.
     start, end : str
-        Ends of the slowest path: ports, or registers named by their outputs; empty without OpenSTA.
+        First and last element of the slowest path: ports, or registers named by their outputs; empty without
+        OpenSTA.
     """
 
     levels: int

@@ -30,8 +30,10 @@ class Outcome:
     ----------
     study : PaperStudy
         The study.
-    part, length : str
-        Part of the study; ``in full`` or ``quick``.
+    part : str
+        Part of the study.
+    length : str
+        ``in full`` or ``quick``.
     figures : sequence of Figure
         Figures of the part.
     charts : sequence of Chart

@@ -173,8 +173,10 @@ class PaperStudy:
         Additional measurements of the summary: ``deadlines``, ``congestion``.
     own_runs : OwnRuns or None
         Constructor of runs for described cases; ``None`` for network cases.
-    caption, notes : str, sequence of str
-        Caption and notes of the page's panels.
+    caption : str
+        Caption of the page's panels.
+    notes : sequence of str
+        Notes of the page's panels.
     """
 
     name: str

@@ -41,9 +41,11 @@ class OfDeadlines:
         99.9 % quantile of latency divided by deadline, rounded up to 1/512; ``None`` if it exceeds 2.
     jitter : list of float
         Fraction of arrivals by deviation of the arrival interval, for the intervals of ``JITTER_WORDS``.
-    best, worst : list of float
-        Like ``within``, for the best and the worst connection, ranked by packets within the smallest fraction that any
-        packet of the level met.
+    best : list of float
+        Like ``within``, for the best connection, ranked by packets within the smallest fraction that any packet
+        of the level met.
+    worst : list of float
+        Like ``best``, for the worst connection.
     """
 
     sl: int

@@ -27,9 +27,14 @@ class Sample:
     ----------
     cycle : array of int64, (1,)
         The cycle.
-    packets, flits, queued, waited, fcps : array of int64, (sending ends, lanes)
-        Packets and flits sent; cycles for which packets requested the link; cycles in which the lane's head lacked
-        credits while the link was free; flow-control packets sent.
+    packets, flits : array of int64, (sending ends, lanes)
+        Packets and flits sent.
+    queued : array of int64, (sending ends, lanes)
+        Cycles for which packets requested the link.
+    waited : array of int64, (sending ends, lanes)
+        Cycles in which the lane's head lacked credits while the link was free.
+    fcps : array of int64, (sending ends, lanes)
+        Flow-control packets sent.
     output_blocks, far_blocks : array of int64, (sending ends, lanes)
         Blocks in the output buffer, and in the far buffer as counted by the sender, in this cycle.
     levels : array of int64, (levels, 4)

@@ -24,8 +24,10 @@ class OfMessages:
         ``message``; or ``request``, ``reply`` and ``round trip``, from the generation of a request to its reply.
     sl : int or None
         Service level; ``None`` for the SL of the path.
-    messages, bytes : int
-        Number of messages; sum of their payloads.
+    messages : int
+        Number of messages.
+    bytes : int
+        Sum of the messages' payloads.
     latency_mean_cycles, latency_p50_cycles, latency_p95_cycles, latency_p99_cycles, latency_p999_cycles : float or None
         Mean and percentiles of the latency, percentiles to 1.6 %; ``None`` without messages and on saturated levels.
     latency_min_cycles, latency_max_cycles : int or None

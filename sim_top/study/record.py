@@ -40,8 +40,10 @@ class Command:
     ----------
     study : StudyFile
         Study with its changes.
-    axes, zipped : mapping of str to sequence
-        Swept values by key: all combinations, and values that change together.
+    axes : mapping of str to sequence
+        Swept values by key, of which all combinations are run.
+    zipped : mapping of str to sequence
+        Swept values by key that change together.
     """
 
     study: StudyFile

@@ -42,8 +42,10 @@ class StudyId(_Part):
 
     Parameters
     ----------
-    name, file : str
-        Human-readable names.
+    name : str
+        Name of the study, for people.
+    file : str
+        Name of the study's file, for people.
     digest : str
         Digest of the content; studies with equal digests are equal.
     """
@@ -146,8 +148,10 @@ class RunStore:
         Folder, created if missing.
     study : StudyId
         Study of the runs.
-    version, model : str
-        Version and source digest of the program. Runs made by another program are removed; ``removed`` counts them.
+    version : str
+        Version of the program.
+    model : str
+        Source digest of the program. Runs made by another program are removed; ``removed`` counts them.
 
     Raises
     ------

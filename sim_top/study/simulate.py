@@ -67,9 +67,11 @@ class PerSL:
     warmed_up : bool
         Whether the window shows no rest of the warm-up: the latency does not rise after the first quarter, and the
         backlog does not grow ever more slowly. If not, saturation is undecided and the latency has no interval.
-    latency_mean_cycles, latency_ci95_cycles : float
-        Mean latency from generation to the reception of the last flit; half the width of its 95 % confidence interval.
-        ``None`` without packets; the interval is also ``None`` if the window is too short for it.
+    latency_mean_cycles : float
+        Mean latency from generation to the reception of the last flit; ``None`` without packets.
+    latency_ci95_cycles : float
+        Half the width of the mean's 95 % confidence interval; ``None`` without packets, and if the window is
+        too short for it.
     latency_p50_cycles, latency_p95_cycles, latency_p99_cycles, latency_p999_cycles : float or None
         Percentiles of the latency, accurate to 1.6 %.
     latency_min_cycles, latency_max_cycles : int or None

@@ -24,10 +24,7 @@ from vlane.sim_top.systemverilog.values import Translator, UnwritableError
 
 @dataclass(slots=True)
 class Assignment:
-    """Continuous assignment.
-
-    ``count`` repetitions if its nodes contain the loop variable.
-    """
+    """Continuous assignment. ``count`` repetitions if its nodes contain the loop variable."""
 
     set: Set
     place: Any
@@ -210,10 +207,7 @@ class Builder:
         return here
 
     def _module(self, fragment: Any, wanted: str, path: tuple[str, ...], given: dict[int, str]) -> Module:
-        """Return the module of a fragment.
-
-        ``given`` names the signals of the instantiating module by id.
-        """
+        """Return the module of a fragment. ``given`` names the signals of the instantiating module by id."""
         component, info = component_of(fragment), self._design.fragments[fragment]
         module = Module(wanted, component, Names(), path=path)
         nodes = self._nets(fragment, module, given)
@@ -281,10 +275,7 @@ class Builder:
         )
 
     def _nets(self, fragment: Any, module: Module, given: dict[int, str]) -> dict[int, Node]:
-        """Name the signals of a fragment.
-
-        Return their nodes by id.
-        """
+        """Name the signals of a fragment. Return their nodes by id."""
         info, component = self._design.fragments[fragment], component_of(fragment)
         own = members_of(component) if component is not None else {}
         meanings = meanings_of(component) if component is not None else {}

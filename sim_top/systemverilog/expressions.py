@@ -48,10 +48,7 @@ class Expressions:
         return self._item(node)[0]
 
     def lines(self, node: Node, room: int, indent: str) -> list[str]:
-        """Return an expression on as few lines as fit.
-
-        ``room`` is the space on each line.
-        """
+        """Return an expression on as few lines as fit. ``room`` is the space on each line."""
         text = self.flat(node)
         if len(text) <= room:
             return [text]
@@ -75,10 +72,7 @@ class Expressions:
         return [text]
 
     def _filled(self, operands: list[tuple[Node, bool]], symbol: str, room: int) -> list[str]:
-        """Return operands, several on a line.
-
-        An operand that is too long has lines of its own.
-        """
+        """Return operands, several on a line. An operand that is too long has lines of its own."""
         lines: list[str] = []
         fresh = True
         for number, (each, bare) in enumerate(operands):

@@ -150,10 +150,7 @@ def _indexed_case(case: Case) -> list[Statement] | None:
 
 
 def _repeats(body: list[Statement]) -> list[Statement]:
-    """Replace the longest runs of equal statements by loops.
-
-    A run may repeat a group of statements.
-    """
+    """Replace the longest runs of equal statements by loops. A run may repeat a group of statements."""
     found: list[Statement] = []
     at = 0
     while at < len(body):
@@ -302,10 +299,7 @@ def _runs(nodes: Sequence[Node], fewest: int) -> list[tuple[int, int, bool]]:
 
 
 def _named_repetition(node: Node, extra: _Extra) -> Node | None:
-    """Return an expression in which runs of equal operands are nets.
-
-    ``None`` without runs.
-    """
+    """Return an expression in which runs of equal operands are nets. ``None`` without runs."""
     is_chain = node.kind in {"or", "and", "xor", "add"}
     if not is_chain and node.kind != "cat":
         return None

@@ -21,10 +21,7 @@ class Names:
         """Names with a number at the end."""
 
     def unique(self, *wanted: str) -> str:
-        """Return the first free name.
-
-        If no name is free, the first name gets a number.
-        """
+        """Return the first free name. If no name is free, the first name gets a number."""
         plain = [re.sub(r"_+", "_", re.sub(r"\W", "_", name)).strip("_") or "value" for name in wanted]
         plain = [f"n{name}" if name[0].isdigit() else name for name in plain]
         for name in plain:

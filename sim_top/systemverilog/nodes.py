@@ -160,10 +160,7 @@ def sext(node: Node, width: int) -> Node:
 
 
 def cat(parts: Iterable[Node]) -> Node:
-    """Return a concatenation, lowest part first.
-
-    Adjacent bits of a net are one part.
-    """
+    """Return a concatenation, lowest part first. Adjacent bits of a net are one part."""
     flat: list[Node] = []
     for part in (inner for each in parts for inner in (each.args if each.kind == "cat" else (each,))):
         last = flat[-1] if flat else None
@@ -239,10 +236,7 @@ def reduced(kind: str, node: Node) -> Node:
 
 
 def operator(kind: str, width: int, *args: Node, signed: bool = False) -> Node:
-    """Return an operator's node.
-
-    ``and``, ``or``, ``xor`` and ``add`` take any number of operands.
-    """
+    """Return an operator's node. ``and``, ``or``, ``xor`` and ``add`` take any number of operands."""
     if kind == "not":
         return inverted(args[0])
     if kind in {*_BITWISE, "add"}:
@@ -273,10 +267,7 @@ def _comparison(kind: str, one: Node, other: Node) -> Node:
 
 
 def _without_constants(node: Node, wanted: Node) -> tuple[Node, Node]:
-    """Return the operands of a comparison without their constant bits.
-
-    Two different constants if these bits differ.
-    """
+    """Return the operands of a comparison without their constant bits. Two different constants if these bits differ."""
     parts = node.args if node.kind == "cat" else (node.args[0], const(0, node.width - node.args[0].width))
     kept, values, at = [], [], 0
     for part in parts:
@@ -334,10 +325,7 @@ def _shifted(kind: str, width: int, node: Node, amount: int) -> Node:
 
 
 def rewritten(node: Node, change: Callable[[Node], Node | None], done: dict[Node, Node]) -> Node:
-    """Return an expression with nodes replaced.
-
-    ``change`` returns ``None`` for a node without a change.
-    """
+    """Return an expression with nodes replaced. ``change`` returns ``None`` for a node without a change."""
     found = done.get(node)
     if found is None:
         found = change(node)

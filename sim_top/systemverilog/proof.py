@@ -109,10 +109,7 @@ class _Bits:
 
 
 def _pairs(registers: list[Register], gold: str, gate: str) -> list[tuple[_Bits, _Bits]]:
-    """Return the bits of both designs that belong together.
-
-    Registers that synthesis removed are absent.
-    """
+    """Return the bits of both designs that belong together. Registers that synthesis removed are absent."""
     widths = [{wire: int(width or 1) for width, wire in _WIRE.findall(text)} for text in (gold, gate)]
     found = []
     for each in registers:

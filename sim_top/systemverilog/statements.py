@@ -41,10 +41,7 @@ class If:
 
 @dataclass(slots=True)
 class Case:
-    """Selection by a value.
-
-    Labels are patterns of 0, 1 and -.
-    """
+    """Selection by a value. Labels are patterns of 0, 1 and -."""
 
     test: Node
     arms: list[tuple[tuple[str, ...], list[Statement]]]
@@ -63,10 +60,7 @@ Statement = Set | If | Case | Repeat
 
 
 def if_conditions(stmt: Switch) -> list[Value | None] | None:
-    """Return the conditions of If, Elif and Else (``None``) that became a switch.
-
-    ``None`` for a real switch.
-    """
+    """Return the conditions of If, Elif and Else (``None``) that became a switch. ``None`` for a real switch."""
     parts = list(stmt.test.parts) if isinstance(stmt.test, Concat) else [stmt.test]
     found: list[Value | None] = []
     if any(len(part) != 1 for part in parts):
@@ -127,10 +121,7 @@ class Folder:
         return list(pairwise(ordered))
 
     def folded(self, stmts: Iterable[Any], target: Signal, low: int, high: int, current: Node) -> Node:
-        """Return bits ``low`` to ``high`` (excluded) after statements.
-
-        ``current`` is their value before.
-        """
+        """Return bits ``low`` to ``high`` (excluded) after statements. ``current`` is their value before."""
         for stmt in stmts:
             if id(target) not in self.assigned(stmt):
                 continue

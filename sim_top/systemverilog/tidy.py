@@ -59,10 +59,7 @@ def blocks(statement: If | Case | Repeat) -> Iterator[tuple[object, list[Stateme
 
 
 def change_all(module: Module, change: Callable[[Node], Node | None], *, targets: bool = False) -> None:
-    """Rewrite every expression of a module.
-
-    ``targets`` includes the nets that are assigned.
-    """
+    """Rewrite every expression of a module. ``targets`` includes the nets that are assigned."""
     done: dict[Node, Node] = {}
 
     def new(node: Node) -> Node:
@@ -293,10 +290,7 @@ def must_be_named(node: Node) -> list[Node]:
 
 
 def _share(module: Module) -> list[Net]:
-    """Give a net to each expression that is used several times, or whose bits are used.
-
-    Return these nets.
-    """
+    """Give a net to each expression that is used several times, or whose bits are used. Return these nets."""
     uses, users, forced = _uses(module)
     sizes: dict[Node, int] = {}
     homes: dict[Node, Node] = {}

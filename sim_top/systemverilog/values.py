@@ -90,10 +90,7 @@ class Translator:
         return (sext if signed else zext)(node, width)
 
     def _part(self, value: Part) -> Node:
-        """Return bits at a variable offset.
-
-        Bits past the end are 0.
-        """
+        """Return bits at a variable offset. Bits past the end are 0."""
         inner, offset, stride = self.of(value.value), self.of(value.offset), value.stride
         last = ((1 << offset.width) - 1) * stride + value.width
         if inner.kind == "ref" and last <= inner.width:

@@ -150,10 +150,7 @@ class _Writer:
         return Written(modules, ports, self._registers, self._unnamed, self._instances, self._memory_bits)
 
     def _module(self, module: Module) -> None:
-        """Write a module's parts, then the module.
-
-        Equal texts get one name.
-        """
+        """Write a module's parts, then the module. Equal texts get one name."""
         for port in module.ports:
             if port.name == module.reset:
                 _check_reset(module, port)

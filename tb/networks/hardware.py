@@ -34,12 +34,22 @@ class EnteringPacket:
 
     Parameters
     ----------
-    packet, flits : int
-        Index of the packet in the pool, and its size in flits; 0 flits if there is none.
+    packet : int
+        Index of the packet in the pool.
+    flits : int
+        Size of the packet in flits, or 0 if there is no packet.
     place : int
         Number of flits that have entered.
-    lane, header, stamp, bth, psn : int
-        Lane, header without stamp, stamp, ``bth`` and sequence number of the packet.
+    lane : int
+        Lane of the packet.
+    header : int
+        Header without stamp.
+    stamp : int
+        Stamp.
+    bth : int
+        ``bth`` of the packet.
+    psn : int
+        Sequence number.
     """
 
     packet: Int64
@@ -57,8 +67,10 @@ class LeavingPacket:
 
     Parameters
     ----------
-    packet, flits : int
-        Index of the packet in the pool, and its size in flits.
+    packet : int
+        Index of the packet in the pool.
+    flits : int
+        Size of the packet in flits.
     place : int
         Number of flits that have left.
     """

@@ -38,17 +38,17 @@ class AxiLiteProperties(Properties):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.bus = bus = self.bus
-        address = self._open(m, "aw", "b", bus.has_address + bus.s_axil_bvalid)
-        word = self._open(m, "w", "b", bus.has_word + bus.s_axil_bvalid)
-        read = self._open(m, "ar", "r", bus.has_read + bus.s_axil_rvalid)
+        address = self._count_open(m, "aw", "b", bus.has_address + bus.s_axil_bvalid)
+        word = self._count_open(m, "w", "b", bus.has_word + bus.s_axil_bvalid)
+        read = self._count_open(m, "ar", "r", bus.has_read + bus.s_axil_rvalid)
         self.claim(m, "answers", (address > 0) & (word > 0), when=bus.s_axil_bvalid)
         self.claim(m, "answers", read > 0, when=bus.s_axil_rvalid)
-        self._stays(m, bus.s_axil_bvalid, bus.s_axil_bready, bus.s_axil_bresp)
-        self._stays(m, bus.s_axil_rvalid, bus.s_axil_rready, Cat(bus.s_axil_rdata, bus.s_axil_rresp))
+        self._claim_stable(m, bus.s_axil_bvalid, bus.s_axil_bready, bus.s_axil_bresp)
+        self._claim_stable(m, bus.s_axil_rvalid, bus.s_axil_rready, Cat(bus.s_axil_rdata, bus.s_axil_rresp))
         self._writes(m)
         return m
 
-    def _open(self, m: Module, asked: str, answered: str, held: Value) -> Signal:
+    def _count_open(self, m: Module, asked: str, answered: str, held: Value) -> Signal:
         """Count the unanswered requests."""
         valid, ready = (getattr(self.bus, f"s_axil_{asked}{name}") for name in ("valid", "ready"))
         given, taken = (getattr(self.bus, f"s_axil_{answered}{name}") for name in ("valid", "ready"))
@@ -57,7 +57,7 @@ class AxiLiteProperties(Properties):
         self.claim(m, "answers", count == held)
         return count
 
-    def _stays(self, m: Module, valid: Value, ready: Value, value: Value) -> None:
+    def _claim_stable(self, m: Module, valid: Value, ready: Value, value: Value) -> None:
         waited, was = Signal(), Signal(len(value))
         m.d.sync += [waited.eq(valid & ~ready), was.eq(value)]
         self.claim(m, "stays", valid & (value == was), when=waited)

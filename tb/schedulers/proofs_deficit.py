@@ -94,7 +94,7 @@ class DeficitProperties(SchedulerProperties):
         """Return the value at which the counter of the accumulated weight saturates."""
         return _MOST_OF_A_TURN
 
-    def _own(self, m: Module) -> None:
+    def _claim_own_properties(self, m: Module) -> None:
         s = self.scheduler
         m.d.comb += Assume(model_sizes(s))
         self.lane_turns(m)
@@ -108,7 +108,7 @@ class DeficitProperties(SchedulerProperties):
         if len(self.entries) > self.turns_up_to:
             return
         self._turns(m, sizes)
-        self._bounds(m)
+        self._claim_bounds(m)
         if len(self.entries) <= _FEW_ENTRIES:
             self._wait(m, sizes)
 
@@ -193,9 +193,11 @@ class DeficitProperties(SchedulerProperties):
         m.d.comb += [found.eq(search.found), next_entry.eq(search.entry)]
         self.claim(m, "turn", search.chosen == Mux(found, 1 << next_entry, 0)[: len(eligible)])
         self.claim(m, "turn", at(eligible, next_entry), when=found)
-        self.claim(m, "turn", found & (self._to_go(next_entry) <= self._to_go(self.entry)), when=mine)
+        self.claim(
+            m, "turn", found & (self._distance_from_last(next_entry) <= self._distance_from_last(self.entry)), when=mine
+        )
 
-    def _to_go(self, entry: Value) -> Value:
+    def _distance_from_last(self, entry: Value) -> Value:
         """Return the cyclic distance from the last entry to another, 1 to the number of entries."""
         return Mux(entry > self.last, entry - self.last, len(self.entries) + entry - self.last)
 
@@ -232,7 +234,7 @@ class DeficitProperties(SchedulerProperties):
         m.d.sync += exchanged.eq(self.exchange)
         return exchanged
 
-    def _bounds(self, m: Module) -> None:
+    def _claim_bounds(self, m: Module) -> None:
         """Claim that deficits are less than the largest packet, and that the turn's holder has deficit 0."""
         s, t = self.scheduler, self.scheduler.turns
         for requester in range(s.requesters):
@@ -255,9 +257,9 @@ class DeficitProperties(SchedulerProperties):
         m.d.comb += [
             can.eq(active & (owner == self.watched) & (weight != 0)),
             covers.eq(can & (weight >= size)),
-            to_go.eq(self._to_go(self.entry)),
+            to_go.eq(self._distance_from_last(self.entry)),
         ]
-        self.claim(m, "covered", s.grant, when=can & self.decision & self._all_cover(sizes))
+        self.claim(m, "covered", s.grant, when=can & self.decision & self._weights_cover_heads(sizes))
         ahead, passed, waited = Signal(16), Signal(16), Signal(24)
         m.d.comb += ahead.eq(to_go * _MOST_OF_A_TURN + self.left)
         before = Signal.like(size)
@@ -277,7 +279,7 @@ class DeficitProperties(SchedulerProperties):
             when=waited != 0,
         )
 
-    def _all_cover(self, sizes: list[Value]) -> Value:
+    def _weights_cover_heads(self, sizes: list[Value]) -> Value:
         """Return whether every non-zero weight covers the packet of the entry's requester, if any."""
         return Cat(
             (weight == 0) | ~at(list(self.active), owner) | (weight >= at(sizes, owner))

@@ -110,8 +110,8 @@ class SchedulerProperties(Properties):
             claim(m, "size", s.blocks == s.heads.blocks[lane], when=granted[lane])
             claim(m, "winner", s.winner == (1 << self.owners[lane]), when=granted[lane])
         self._requesters(m, able)
-        self._frozen(m)
-        self._own(m)
+        self._claim_frozen(m)
+        self._claim_own_properties(m)
         return m
 
     def _requesters(self, m: Module, able: Value) -> None:
@@ -167,7 +167,7 @@ class SchedulerProperties(Properties):
         kept = [self.module.submodules[f"turns_{requester}"].pointer for requester in range(s.requesters)]
         self.claim(m, "next-lane", (at(kept, self.watched) == last) & (last < s.data_vls))
 
-    def _frozen(self, m: Module) -> None:
+    def _claim_frozen(self, m: Module) -> None:
         """Claim that the state does not change in cycles without a decision."""
         s = self.scheduler
         state = self.state()
@@ -183,6 +183,6 @@ class SchedulerProperties(Properties):
         """Return whether something other than a decision may change these registers in this cycle."""
         return Value.cast(0)
 
-    def _own(self, m: Module) -> None:
+    def _claim_own_properties(self, m: Module) -> None:
         """Claim the scheduler's own properties."""
         raise NotImplementedError

@@ -36,9 +36,18 @@ class Phase:
         An empty lane gets a packet with probability 2**-idle_bits per cycle; 0 keeps every lane full.
     paced : bool
         Whether the link carries one block per cycle; otherwise it is ready with probability ``ready``.
-    ready, hold, stall, vl15, reset, rewrite : int
-        Probabilities: link ready (if not paced), flow-control packet due, toggle of a lane's credit, new VL15 packet,
-        reset, and new table after the last swap.
+    ready : int
+        Probability that the link is ready, if the link is not paced.
+    hold : int
+        Probability that a flow-control packet is due.
+    stall : int
+        Probability that a lane's credit toggles.
+    vl15 : int
+        Probability of a new VL15 packet.
+    reset : int
+        Probability of a reset.
+    rewrite : int
+        Probability of a new table after the last swap.
     wild : bool
         Whether every input is random, including values that the contract forbids.
     name : str

@@ -67,7 +67,7 @@ class DeliveryProperties(Properties):
         self.each = MergedClaims(self.claim, longer=switch.geometry.largest > 1)
         self.free = [each for part in (switch.table, switch.map) for each in cut_out(part)]
         for output in switch.outputs:
-            self.free += [each for part in self._taken_out(output) for each in cut_out(part)]
+            self.free += [each for part in self._cut_out_parts(output) for each in cut_out(part)]
         self.at_input = [with_model_inside(port.storage) for port in switch.inputs]
         self.at_output = [with_model_inside(output.storage) for output in switch.outputs]
         self.places: list[Value] = []
@@ -85,7 +85,7 @@ class DeliveryProperties(Properties):
         self.crossings: list[CrossingPacket] = []
         """Packets that cross from the inputs."""
 
-    def _taken_out(self, output: Any) -> tuple[Any, ...]:
+    def _cut_out_parts(self, output: Any) -> tuple[Any, ...]:
         """Return the parts of an output that are cut out."""
         return output.scheduler, output.remote
 
@@ -96,17 +96,17 @@ class DeliveryProperties(Properties):
     def elaborate(self, _platform: object) -> Module:
         m, switch = self.m, self.switch
         m.submodules.switch = self.fragment = Fragment.get(switch, None)
-        self._look_up(m)
+        self._model_look_up(m)
         for number in range(switch.ports):
             self._wait(m, number)
         m.d.comb += self.waits.eq(Cat(self.places).any() | self.followed.pending | ~self.followed.sent)
-        self._between(m)
+        self._claim_between_ports(m)
         for number in range(switch.ports):
-            self._send(m, number)
+            self._claim_output(m, number)
         for account in self.accounts:
             most = [used <= account.buffer.maximum for used in account.used]
             self.each("room-used", Cat(most).all() & (account.promised <= account.buffer.flits))
-        self._leave(m)
+        self._claim_leaves_once(m)
         self.each.tell(m)
         return m
 
@@ -115,7 +115,7 @@ class DeliveryProperties(Properties):
         """Return the models of all buffers in which a flit may be."""
         return [*self.at_input, *self.at_output]
 
-    def _look_up(self, m: Module) -> None:
+    def _model_look_up(self, m: Module) -> None:
         """Model arriving packets and assume that every head not dropped gets an existing output and lane."""
         switch = self.switch
         for number, port in enumerate(switch.inputs):
@@ -124,17 +124,17 @@ class DeliveryProperties(Properties):
             found = (switch.table.out_port[number] <= switch.ports) & (switch.map.vl[number] < len(self.lanes))
             m.d.comb += Assume(Value.cast(port.cause).any() | found)
         self.followed.arrives(self.arriving, self.each)
-        self.followed.is_looked_up(self._names(), self.each)
+        self.followed.is_looked_up(self._outgoing_channels(), self.each)
 
-    def _names(self) -> list[Value] | None:
+    def _outgoing_channels(self) -> list[Value] | None:
         """Return the channel that each input's outgoing header must carry, or ``None`` if that is the outgoing lane."""
         return None
 
-    def _named(self, data: Value) -> Value:
+    def _lane_or_channel(self, data: Value) -> Value:
         """Return the lane in the local route header, its first bits (IBA 7.7)."""
         return data[len(data) - 4 :]
 
-    def _name_bits(self, width: int) -> int:
+    def _lane_or_channel_mask(self, width: int) -> int:
         """Return a mask of the header bits that contain the lane."""
         return 0xF << (width - 4)
 
@@ -155,7 +155,7 @@ class DeliveryProperties(Properties):
         claim("waiting-heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
         claim("waiting-heads", crosses.vl < len(self.lanes), when=busy)
         looked_up = followed.now[1]
-        told = PacketSets((crosses.blocks, self._is_as_told(crosses) & ~looked_up), (packet.size, looked_up))
+        told = PacketSets((crosses.blocks, self._matches_look_up(crosses) & ~looked_up), (packet.size, looked_up))
         for lane in self.lanes:
             taken, comes = busy & (crosses.vl == lane), packet.kept & packet.opened & (packet.lane == lane)
             chain = FlitChain(m, claim, account, lane, ChainEnds(taken, gone, comes, packet.written))
@@ -167,7 +167,7 @@ class DeliveryProperties(Properties):
             records = [port._routed(entry) for entry in heads.entries]
             for place, record in enumerate(records):
                 claim("waiting-heads", self._is_head(record) & (record.vl == lane), when=heads.level > place)
-            queued = [(record.blocks, self._is_as_told(record) & ~looked_up) for record in records]
+            queued = [(record.blocks, self._matches_look_up(record) & ~looked_up) for record in records]
             arrives = packet.arrived & (packet.lane == lane)
             own = heads.correspond(m, chain, taken, gone, arrives, told, queued)
             own_way = (followed.port == port_number) & (followed.came_on == lane)
@@ -188,7 +188,7 @@ class DeliveryProperties(Properties):
         found: Value = (record.output < self.switch.ports) & (record.outgoing_vl < len(self.lanes))
         return record.blocks.any() & (record.blocks <= self.switch.geometry.largest) & (record.drop | found)
 
-    def _is_as_told(self, record: Any) -> Value:
+    def _matches_look_up(self, record: Any) -> Value:
         """Return whether the followed packet's head carries the result of its look-up."""
         f = self.followed
         same: Value = (record.output == f.to) & (record.outgoing_vl == f.lane)
@@ -198,14 +198,14 @@ class DeliveryProperties(Properties):
         """Return whether a packet crosses from an input, and its record."""
         return inner_signal(self.fragment, "busy", f"input_{port_number}"), self.switch.inputs[port_number]._crosses
 
-    def _between(self, m: Module) -> None:
+    def _claim_between_ports(self, m: Module) -> None:
         """Claim the state between inputs and outputs. The base class has none."""
 
-    def _coming(self, port_number: int) -> list[list[CrossingPacket]]:
+    def _crossing_to(self, port_number: int) -> list[list[CrossingPacket]]:
         """Return the packets that may cross to an output, by write port."""
         return [[crossing.to(crossing.output == port_number) for crossing in self.crossings]]
 
-    def _taken_in(
+    def _claim_entry(
         self, m: Module, account: BufferModel, free: Value, coming: Sequence[Sequence[CrossingPacket]]
     ) -> None:
         """Claim that at most one packet enters each write port, on different lanes, and when a port is free."""
@@ -220,7 +220,7 @@ class DeliveryProperties(Properties):
             more = sum(Mux(port.busy & (port.lane == lane), port.size - port.gone, 0) for port in ports)
             claim("room-used", account.used[lane] == account.held[lane] + more)
 
-    def _written(self, coming: Sequence[Sequence[CrossingPacket]], lane: int) -> tuple[Value, Value]:
+    def _being_written(self, coming: Sequence[Sequence[CrossingPacket]], lane: int) -> tuple[Value, Value]:
         """Return whether a packet is being written to a lane, and how many of its flits have been."""
         comes, written = Value.cast(0), Value.cast(0)
         for packet in itertools.chain(*coming):
@@ -228,12 +228,12 @@ class DeliveryProperties(Properties):
             comes, written = comes | mine, Mux(mine, packet.gone, written)
         return comes, written
 
-    def _send(self, m: Module, port_number: int) -> None:
+    def _claim_output(self, m: Module, port_number: int) -> None:
         """Claim that an output contains the flits received, and space for the rest of their packets."""
         output, account, claim = self.switch.outputs[port_number], self.at_output[port_number], self.each
-        scheduler, coming, path = output.scheduler, self._coming(port_number), f"output_{port_number}"
-        self._decides(m, scheduler, at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl))
-        self._taken_in(m, account, Value.cast(output.free), coming)
+        scheduler, coming, path = output.scheduler, self._crossing_to(port_number), f"output_{port_number}"
+        self._assume_scheduler(m, scheduler, at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl))
+        self._claim_entry(m, account, Value.cast(output.free), coming)
         sending, vl, now = (inner_signal(self.fragment, name, path) for name in ("sending", "link_vl", "now"))
         sent, starts = Signal(INDEX_BITS), scheduler.grant & scheduler.ready
         m.d.sync += sent.eq(Mux(starts, 0, sent) + Mux(starts | sending, account.leaving_of(now), 0))
@@ -241,7 +241,7 @@ class DeliveryProperties(Properties):
         claim("whole", sent.any() & (sent < most) & (vl < len(self.lanes)), when=sending, longer=True)
         for lane in self.lanes:
             chain = FlitChain(
-                m, claim, account, lane, ChainEnds(sending & (vl == lane), sent, *self._written(coming, lane))
+                m, claim, account, lane, ChainEnds(sending & (vl == lane), sent, *self._being_written(coming, lane))
             )
             self.places += chain.here
             inner = (path, f"sizes_{lane}")
@@ -254,27 +254,27 @@ class DeliveryProperties(Properties):
             for flit, place in zip(account.flits[lane], range(account.buffer.maximum), strict=True):
                 here, is_last = chain.here[place], chain.last[place]
                 self._is_at_output(here, port_number, lane, flit[FLAGS:])
-                claim("whole", self._is_its_place(chain.index[place], is_last), when=here)
+                claim("whole", self._is_followed_index(chain.index[place], is_last), when=here)
                 claim("in-order", ~self._is_before(port_number, lane), when=chain.behind[place])
             self.at_lane[port_number].append(Cat(chain.here).any())
-        self._on_the_link(port_number, sending, vl, sent)
+        self._claim_link(port_number, sending, vl, sent)
 
-    def _decides(self, m: Module, scheduler: Any, able: Value) -> None:
+    def _assume_scheduler(self, m: Module, scheduler: Any, able: Value) -> None:
         """Assume that a cut-out scheduler grants only a lane that can send."""
         m.d.comb += Assume(~scheduler.grant | able)
 
-    def _is_its_place(self, index: Value, is_last: Value) -> Value:
+    def _is_followed_index(self, index: Value, is_last: Value) -> Value:
         """Return whether a flit is at the followed flit's index, and is a last flit exactly if the followed flit is."""
         return (index == self.followed.which) & (is_last == (self.followed.which + 1 == self.followed.size))
 
-    def _on_the_link(self, port_number: int, sending: Value, vl: Value, sent: Value) -> None:
+    def _claim_link(self, port_number: int, sending: Value, vl: Value, sent: Value) -> None:
         """Claim the properties of leaving flits."""
         tx, claim, out = self.switch.tx[port_number], self.each, self.out
         leaves, behind = tx.valid & (tag(tx.data) == TAG), tx.valid & (tag(tx.data) == BEHIND)
         claim("whole", (sent == 1) == tx.first, when=tx.valid)
         claim("whole", (sending == ~tx.last) & sent.any(), when=tx.valid)
         claim("whole", tx.vl == vl, when=tx.valid & sending, longer=True)
-        claim("whole", self._is_its_place((sent - 1)[:INDEX_BITS], tx.last), when=leaves)
+        claim("whole", self._is_followed_index((sent - 1)[:INDEX_BITS], tx.last), when=leaves)
         self._is_at_output(leaves, port_number, tx.vl, tx.data)
         claim("in-order", ~(self._is_before(port_number, tx.vl) | at(self.at_lane[port_number], tx.vl)), when=behind)
         f = self.followed
@@ -290,8 +290,8 @@ class DeliveryProperties(Properties):
         """Claim that the flit, if here, is unchanged, on the outgoing lane, with the right lane in the header."""
         f = self.followed
         self.each("where", f.lane == lane, when=here)
-        self.each("where", self._named(flit) == f.name, when=here & (f.which == 0))
-        changed = (flit ^ f.data) & ~Mux(f.which == 0, self._name_bits(len(flit)), 0)
+        self.each("where", self._lane_or_channel(flit) == f.name, when=here & (f.which == 0))
+        changed = (flit ^ f.data) & ~Mux(f.which == 0, self._lane_or_channel_mask(len(flit)), 0)
         self.each("as-it-came", ~changed[: len(flit)].any(), when=here)
         self.each("dropped-never-leaves", f.let_in, when=here)
 
@@ -299,7 +299,7 @@ class DeliveryProperties(Properties):
         """Return whether the flit may be between inputs and an output's lane: in this class, only while it waits."""
         return self.waits
 
-    def _leave(self, m: Module) -> None:
+    def _claim_leaves_once(self, m: Module) -> None:
         """Claim that the flit is in a single place until leaving, and leaves once."""
         claim, out = self.each, self.out
         leaves, is_there = Signal(self.switch.ports), Signal()
@@ -307,7 +307,7 @@ class DeliveryProperties(Properties):
         self.places += list(leaves)
         with m.If(self.followed.flit_comes):
             m.d.sync += is_there.eq(1)
-        with m.Elif(leaves.any() | self._discarded()):
+        with m.Elif(leaves.any() | self._is_discarded()):
             m.d.sync += is_there.eq(0)
         m.d.sync += out.eq(out + leaves.any())
         claim("once", sum(self.places) == is_there)
@@ -318,7 +318,7 @@ class DeliveryProperties(Properties):
         claim("once", out <= 1)
         claim("dropped-never-leaves", ~leaves.any() & ~out.any(), when=~self.followed.let_in)
 
-    def _discarded(self) -> Value:
+    def _is_discarded(self) -> Value:
         """Return whether the flit leaves its input to be dropped."""
         found = []
         for number, port in enumerate(self.switch.inputs):

@@ -39,8 +39,10 @@ class ArrivingPackets:
         Lane of the arriving packet.
     size : Signal
         Size of the arriving packet in flits.
-    left, written : Value
-        Flits still to arrive, and flits that have arrived.
+    left : Value
+        Number of flits of the packet that are still to arrive.
+    written : Value
+        Number of flits of the packet that have arrived.
     kept : Value
         The arriving packet is accepted.
     keeps : Value
@@ -208,7 +210,7 @@ class CrossingPacket:
     ends: Value
 
     def to(self, there: Value) -> CrossingPacket:
-        """Return the crossing packet, made idle unless ``there`` is set."""
+        """Return the crossing packet, with ``busy`` cleared unless ``there`` is set."""
         return replace(self, busy=self.busy & there)
 
 

@@ -17,8 +17,10 @@ class DeliveryTimeProperties(DeliveryProperties):
     ----------
     switch : IBSwitch
         The component. Its largest packet has one block, its scheduler is ``rr``.
-    granted, sent : int
-        Cycles within which the packet is granted, and within which it is on the link.
+    granted : int
+        Number of cycles within which the packet is granted.
+    sent : int
+        Number of cycles within which the packet is on the link.
     """
 
     stages = (("granted-in-time", "sent-in-time"),)
@@ -38,14 +40,14 @@ class DeliveryTimeProperties(DeliveryProperties):
         self.granted, self.sent_cycles = granted, sent
         self.depth = max(granted, sent) + 2
 
-    def _taken_out(self, output: Any) -> tuple[Any, ...]:
+    def _cut_out_parts(self, output: Any) -> tuple[Any, ...]:
         return (output.remote,)
 
-    def _decides(self, m: Module, scheduler: Any, able: Value) -> None:  # noqa: ARG002 - nothing is assumed
+    def _assume_scheduler(self, m: Module, scheduler: Any, able: Value) -> None:  # noqa: ARG002 - nothing is assumed
         self.each("grants", able, when=scheduler.grant)
 
-    def _leave(self, m: Module) -> None:
-        super()._leave(m)
+    def _claim_leaves_once(self, m: Module) -> None:
+        super()._claim_leaves_once(m)
         switch, f = self.switch, self.followed
         room, ready, fits = Signal(), Signal(), Signal()
         of_output = [

@@ -81,8 +81,10 @@ class FlitChain:
         By position: whether the flit is its packet's last.
     index : list of Value
         By position: index of the flit in its packet.
-    here, behind : list of Value
-        By position: whether the followed flit is there, or one that came after it.
+    here : list of Value
+        By position: whether the followed flit is there.
+    behind : list of Value
+        By position: whether a flit that came after the followed flit is there.
     begun : Value
         Number of packets whose first flit is there.
     """

@@ -59,11 +59,18 @@ class FollowedPacket:
         The packet has been accepted, and the marked flit has not arrived yet.
     data : Signal
         The marked flit as it arrived.
-    to, lane, name, drops : Signal
-        Result of the look-up, valid from the next cycle on: output, outgoing lane, lane or channel of the outgoing
-        header, and drop.
-    let_in, dropped : Signal
-        The switch reported that the packet goes on, or that it is dropped.
+    to : Signal
+        Looked-up output, valid from the next cycle on.
+    lane : Signal
+        Looked-up outgoing lane.
+    name : Signal
+        Lane or channel of the outgoing header.
+    drops : Signal
+        The look-up drops the packet.
+    let_in : Signal
+        The switch accepted the packet.
+    dropped : Signal
+        The switch dropped the packet.
     """
 
     def __init__(self, m: Module, switch: Any) -> None:
@@ -135,10 +142,10 @@ class FollowedPacket:
             By input, the channel of the outgoing header; ``None`` if the header carries the outgoing lane.
         """
         m, switch, now = self._m, self._switch, self.now
-        self.to = self._kept("to", (each.output for each in switch.inputs))
-        self.lane = self._kept("lane", (each.outgoing_vl for each in switch.inputs))
-        self.name = self.lane if names is None else self._kept("name", names)
-        self.drops = self._kept("drops", (Value.cast(each.cause).any() for each in switch.inputs))
+        self.to = self._at_look_up("to", (each.output for each in switch.inputs))
+        self.lane = self._at_look_up("lane", (each.outgoing_vl for each in switch.inputs))
+        self.name = self.lane if names is None else self._at_look_up("name", names)
+        self.drops = self._at_look_up("drops", (Value.cast(each.cause).any() for each in switch.inputs))
         cause = Array(Value.cast(each) for each in switch.dropped)[self.port]
         with m.If(now[_TOLD]):
             m.d.sync += [self.let_in.eq(cause == 0), self.dropped.eq(cause != 0)]
@@ -149,7 +156,7 @@ class FollowedPacket:
         claim("waiting-heads", self.stored & ~self.drops, when=self.let_in)
         claim("waiting-heads", ~self.stored | self.drops, when=self.dropped)
 
-    def _kept(self, name: str, recorded: Iterable[Value]) -> Signal:
+    def _at_look_up(self, name: str, recorded: Iterable[Value]) -> Signal:
         """Return the value at the packet's input in the cycle of its look-up, stored."""
         by_input = [Value.cast(each) for each in recorded]
         kept = Signal(max(len(each) for each in by_input), name=f"kept_{name}")

@@ -66,22 +66,22 @@ class SwitchWiringProperties(Properties):
             self._links(m, number)
             self._heads(m, number)
             for side in (s.inputs[number], s.outputs[number]):
-                self._own_sizes(m, side)
-        self._own(m)
+                self._claim_sizes(m, side)
+        self._claim_own_properties(m)
         return m
 
-    def _own_sizes(self, m: Module, side: Any) -> None:
+    def _claim_sizes(self, m: Module, side: Any) -> None:
         """Claim the sizes of an input's or an output's buffer."""
-        self._sizes(m, side.storage, "")
+        self._claim_buffer_sizes(m, side.storage, "")
 
-    def _sizes(self, m: Module, storage: Any, kind: str) -> None:
+    def _claim_buffer_sizes(self, m: Module, storage: Any, kind: str) -> None:
         """Claim the sizes of a buffer."""
         p = self.switch.parameters
         given = [getattr(p, f"{kind}{name}") for name in ("blocks", "minimum", "maximum")]
         has = [storage.flits, storage.minimum, storage.maximum, storage.mtu_flits, storage.vls]
         self.claim(m, "sizes", Value.cast(int(has == [*given, p.largest, p.data_vls])))
 
-    def _own(self, m: Module) -> None:
+    def _claim_own_properties(self, m: Module) -> None:
         """Claim the connections specific to this kind of switch."""
         raise NotImplementedError
 

@@ -123,7 +123,7 @@ class SwitchOutputProperties(Properties):
         enters = [self._enters(m, number) for number in range(len(o.write_ports))]
         self._link(m)
         self._lanes(m)
-        self._far_room(m)
+        self._claim_remote_credit(m)
         self._follow(m, enters)
         return m
 
@@ -220,7 +220,7 @@ class SwitchOutputProperties(Properties):
                 m.d.sync += size.eq(Mux(comes.any() & (after == place), comes, Mux(goes, following, size)))
             claim(m, "requests", s.heads.request[lane] == packets.any())
             claim(m, "head", s.heads.blocks[lane] == sizes[0], when=packets.any())
-            far = self._far(m, lane, Mux(goes, sizes[0], 0), owed)
+            far = self._model_far_lane(m, lane, Mux(goes, sizes[0], 0), owed)
             claim(m, "fits", s.heads.fits[lane] == far(sizes[0]), when=packets.any())
             claim(m, "fits", ~s.heads.fits[lane], when=~packets.any())
             claim(m, "behind", s.behind[lane] == far(sizes[0] + sizes[1]), when=packets > 1)
@@ -235,7 +235,7 @@ class SwitchOutputProperties(Properties):
         """Return whether ``more`` blocks fit into a buffer, given the used blocks of each lane."""
         return self.room.fits(used[lane], more, self.room.promised(used))
 
-    def _far(self, m: Module, lane: int, taken: Value, owed: list[Signal]) -> Callable[[Value], Value]:
+    def _model_far_lane(self, m: Module, lane: int, taken: Value, owed: list[Signal]) -> Callable[[Value], Value]:
         """Model a lane of the far buffer. Return a function that returns whether a number of blocks fit there."""
         o = self.output
         if o.turns is None:
@@ -248,7 +248,7 @@ class SwitchOutputProperties(Properties):
             m.d.sync += limit.eq(o.hears.limit)
         return lambda more: (limit - sent - more)[:12] <= WINDOW
 
-    def _far_room(self, m: Module) -> None:
+    def _claim_remote_credit(self, m: Module) -> None:
         """Claim that returned credits, or received limits, reach the right lane."""
         o = self.output
         if o.turns is not None:

@@ -185,7 +185,7 @@ class SwitchTraffic(Stimulus):
         route_lids(self._lft, given["lids"] - 1, ports, lft)
         switches = self.make_switches(lft[np.newaxis])
         ends = len(switches.inputs.port)
-        remote = self._remote(ends)
+        remote = self._remote_credit(ends)
         bank = new_bank(new_scheduler(name, data_vls=lanes, **settings), ends)
         for port, writes in enumerate(tables):
             set_port_state(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
@@ -238,7 +238,7 @@ class SwitchTraffic(Stimulus):
             maximum=(given["maximum"],) * lanes,
         )
 
-    def _remote(self, ends: int) -> RemoteCredit:
+    def _remote_credit(self, ends: int) -> RemoteCredit:
         """Return golden's credit counters of the far ends. Flow-control packets need twice as many ends."""
         given = self.parameters
         if not self._credit.by_fcps:

@@ -77,14 +77,18 @@ class Sender:
     ----------
     left : int
         Number of flits still to be sent; 0 for no packet.
-    lane, number : int
-        Lane of the packet, and its number among all packets.
+    lane : int
+        Lane of the packet.
+    number : int
+        Number of the packet among all packets.
     place : int
         Index of the next flit.
     pauses : int
         Cycles for which the sender may still pause between flits.
-    header, stamp : int
-        Header of the packet without its stamp, and the stamp: the VL or, for Omni-Path, the channel.
+    header : int
+        Header of the packet without its stamp.
+    stamp : int
+        Stamp of the packet: the VL or, for Omni-Path, the channel.
     """
 
     left: Int64
@@ -131,8 +135,10 @@ class SwitchEnvironment(NamedTuple):
         Forwarding table as programmed, ports from 1.
     top : array of int64, (1,)
         Top of the forwarding table.
-    up, own : BufferOccupancy
-        Senders' credit counters of the input buffers, and the input buffers.
+    up : BufferOccupancy
+        Senders' credit counters of the input buffers.
+    own : BufferOccupancy
+        The input buffers.
     sending : Records of Sender, (ports,)
         Packet of each sender.
     header, number : array of int64, (packets,)
@@ -157,8 +163,10 @@ class SwitchEnvironment(NamedTuple):
         whether there is one, limit.
     said : array of int64, (ports, ring, 2)
         By cycle, the flow-control packet that each port sends: lane plus 1 (0 for none), and limit.
-    freed, known : array of int64, (ports, lanes)
-        Blocks freed since the start: by the receiver at each output; at each input, as its sender knows.
+    freed : array of int64, (ports, lanes)
+        Blocks freed since the start by the receiver at each output.
+    known : array of int64, (ports, lanes)
+        Blocks freed since the start at each input, as its sender knows.
     stalled : array of int64, (ports,)
         First cycle in which a packet may start on each output's link.
     written : array of int64, (4, 6)

@@ -150,7 +150,7 @@ def test_signed_operators_keep_their_sign_beside_unsigned_operands() -> None:
 
 
 class SignedLanes(wiring.Component):
-    """Signed changes of 8 counts, a loop in the text."""
+    """Sums of 8 counts and signed changes, which the writer turns into a loop."""
 
     def __init__(self) -> None:
         lanes = {name: In(data.ArrayLayout(shape, 8)) for name, shape in (("count", 6), ("grows", 1), ("by", 3))}
@@ -168,7 +168,7 @@ class SignedLanes(wiring.Component):
 
 
 def test_lanes_are_extended_with_their_own_sign() -> None:
-    """The sign of an element that a loop selects is the element's highest bit."""
+    """In a written loop, the signed element of each iteration is extended with its own highest bit."""
     text = written(SignedLanes, "lanes")
 
     assert "{2{change[4 * i + 3]}}" in str(text)

@@ -190,7 +190,7 @@ def test_all_levels_saturated_can_be_drawn(world: World, tmp_path: Path) -> None
 def test_every_load_has_a_mark_and_every_axis_labels(
     runs: list[RunResult], world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Given one class whose loads but one are saturated, each panel marks every load within labelled axes."""
+    """Given at most one load with a latency, each panel still marks every load within labelled axes."""
     figures: list[Any] = []
     monkeypatch.setattr("vlane.sim_top.plots.plot_study.write_png", lambda figure, _: figures.append(figure))
 

@@ -27,8 +27,10 @@ class StarvationWrite:
         Written part; fields of the other part are ignored.
     credit_mask : int
         One bit per port, from 0.
-    threshold, shift, multiplier : int
-        CS_Threshold, and CS_ReturnDelay in the format of a CCT entry.
+    threshold : int
+        CS_Threshold.
+    shift, multiplier : int
+        CS_ReturnDelay, in the format of a CCT entry.
     """
 
     select: StarvationSelect

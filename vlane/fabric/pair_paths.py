@@ -26,8 +26,10 @@ class PairPaths:
         The fabric's ports, numbered.
     source, target : array of int64, (pairs)
         Source port and target port.
-    slid, dlid, sl : array of int64, (pairs)
-        LIDs, and the SL of the path record; SL 0 without a record.
+    slid, dlid : array of int64, (pairs)
+        Source LID and destination LID.
+    sl : array of int64, (pairs)
+        SL of the path record, or 0 without a record.
     switches : array of int64, (pairs)
         Number of switches passed, including switches before a loss.
     arrives : array of bool, (pairs)

@@ -24,14 +24,24 @@ class Sent:
 
     Parameters
     ----------
-    first, many : int
-        First place and number of the destinations in the list of destinations.
+    first : int
+        Place of the first destination in the list of destinations.
+    many : int
+        Number of destinations.
     all_enter : bool
         Whether the packets of every pair enter a switch.
     kind : array of int64
         Input and SL of the different packets, in the numbering of ``Senders``.
-    to, entered, sl, pairs, unsure : array of int64
-        Destination, input, SL, number of pairs, and number of pairs resting on an assumption, of each packet.
+    to : array of int64
+        Destination of each packet.
+    entered : array of int64
+        Input of each packet.
+    sl : array of int64
+        SL of each packet.
+    pairs : array of int64
+        Number of pairs whose packets these are.
+    unsure : array of int64
+        Number of those pairs that rest on an assumption.
     """
 
     first: int

@@ -95,11 +95,20 @@ class _Packets:
 
     Parameters
     ----------
-    to, source, out, sl, pairs, unsure : array of int64
-        Index of the destination, numbers of input and output port, SL, number of pairs, and number of pairs resting on
-        an assumption.
-    held, held_vl : array of int64
-        Port and lane of the previous hop; empty for packets in the first switch.
+    to : array of int64
+        Index of the destination.
+    source, out : array of int64
+        Numbers of input and output port.
+    sl : array of int64
+        Service level.
+    pairs : array of int64
+        Number of pairs.
+    unsure : array of int64
+        Number of pairs that rest on an assumption.
+    held : array of int64
+        Port of the previous hop; empty for packets in the first switch.
+    held_vl : array of int64
+        Lane of the previous hop; empty for packets in the first switch.
     """
 
     to: Ints

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from vlane.fabric.wiring import Ints, Wiring
 
 LANES = 16
-"""Number of hops of each port: one per lane."""
+"""Number of lanes of a port. A hop is a lane of a port, numbered port * ``LANES`` + lane."""
 
 
 class Waits:
     """Dependencies between hops: a packet in the buffer of the first hop waits for the second hop.
 
-    The second hop leaves the switch at the far end of the first hop. A pair is therefore a place (port of the first
-    hop, port number of the second hop) and two lanes. Every place has a bit for each pair of lanes in use.
+    The second hop leaves the switch at the far end of the first hop. A pair of hops is stored as a bit, selected by a
+    pair of ports (port of the first hop, port number of the second hop within its switch) and a pair of lanes.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Waits:
         self._bits: list[NDArray[np.uint8]] = []
 
     def add(self, held: Ints, held_vl: Ints, wanted: Ints, wanted_vl: Ints) -> None:
-        """Record pairs of hops, by port numbers and lanes."""
+        """Record dependencies: packets that hold ``held`` wait for ``wanted``, both given as ports and lanes."""
         places = self._first[held] + wanted - self._wiring.first[self._wiring.node[wanted]]
         lanes = held_vl * LANES + wanted_vl
         occurring = np.flatnonzero(np.bincount(lanes, minlength=LANES**2)).tolist()
@@ -48,7 +48,7 @@ class Waits:
             self._bits[byte][mine] |= np.uint8(1 << bit)
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Return the numbers of the held hops and of the wanted hops."""
+        """Return all dependencies as two arrays: first hops, and the second hops that they wait for."""
         held, wanted = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         port_of = np.repeat(np.arange(len(self._wide), dtype=np.int32), self._wide)
         for number, lanes in enumerate(self._lanes):

@@ -52,10 +52,14 @@ class TablePlan:
 
     Parameters
     ----------
-    k, w : Fraction
-        Pool per entry and largest weight of an entry, in GMTUs.
-    pool, most_weight : Fraction
-        Pool of the whole table and largest weight of an entry, in blocks of 64 bytes.
+    k : Fraction
+        Pool per entry, in GMTUs.
+    w : Fraction
+        Largest weight of an entry, in GMTUs.
+    pool : Fraction
+        Pool of the whole table, in blocks of 64 bytes.
+    most_weight : Fraction
+        Largest weight of an entry, in blocks of 64 bytes.
     levels : tuple of LevelPlan
         Plans in the order of the request.
     table : DTable

@@ -64,8 +64,10 @@ class TableRequest:
         Format of the entries, ``ib`` or ``free``.
     sls : tuple of ServiceLevel
         Requirements of the service levels, in any order.
-    k, w : Fraction or None
-        Pool per entry and largest weight of an entry, in GMTUs; ``None`` for the smallest suitable value.
+    k : Fraction or None
+        Pool per entry, in GMTUs; ``None`` for the smallest suitable value.
+    w : Fraction or None
+        Largest weight of an entry, in GMTUs; ``None`` for the smallest suitable value.
     source : str
         Path of the file.
 

@@ -182,10 +182,15 @@ def make_tables(
     ----------
     plan : VOQswPlan
         Plan with at most ``len(sls)`` levels.
-    sls, vls : tuple of int
-        SL of each level, and VL of each output; outputs share VLs if there are fewer VLs than outputs.
-    vl, nic_vl : array of uint8
-        Current tables, in the form of ``VOQswTables``. Entries of other SLs are kept.
+    sls : tuple of int
+        SL of each level.
+    vls : tuple of int
+        VL of each output; outputs share VLs if there are fewer VLs than outputs.
+    vl : array of uint8
+        SL2VL tables of the switches before the change, in the form of ``VOQswTables``. Entries of other SLs are
+        kept.
+    nic_vl : array of uint8
+        SL2VL tables of the adapters before the change.
 
     Raises
     ------

@@ -25,7 +25,7 @@ class Clash(NamedTuple):
     sl : int
         Service level.
     outputs : tuple of int
-        Outputs at the next switch of the considered tuples with this entry.
+        Different outputs at the next switch, among the considered tuples whose packets use this entry.
     """
 
     switch: int
@@ -40,8 +40,12 @@ class Misplaced(NamedTuple):
 
     Parameters
     ----------
-    switch, source, out, to : int
-        Switch, input, output, and output at the next switch.
+    switch : int
+        Switch.
+    source, out : int
+        Input and output of the switch.
+    to : int
+        Output at the next switch.
     vl, wanted : int
         Actual VL, and VL of the next output.
     paths : int
@@ -58,7 +62,7 @@ class Misplaced(NamedTuple):
 
 
 def find_clashes(tuples: Tuples, considered: int, path_sl: Ints) -> list[Clash]:
-    """Return the SL2VL entries that considered tuples with different next outputs share."""
+    """Return the SL2VL entries used by several of the first ``considered`` tuples with different next outputs."""
     kept = tuples.passed < considered
     rank = tuples.passed[kept]
     sl = np.repeat(path_sl, np.diff(tuples.first))[kept]

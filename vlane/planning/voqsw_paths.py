@@ -84,6 +84,8 @@ class Paths:
 class Tuples:
     """4-tuples of paths by rank: by decreasing number of paths, ties in the order of the numbers.
 
+    A passage is the use of a tuple by a path.
+
     Parameters
     ----------
     paths : Paths
@@ -111,18 +113,18 @@ class Tuples:
     passed: Ints
 
     def share(self, considered: int) -> float:
-        """Return the share of VOQ of the first tuples, by weight, or 1 if there are no tuples."""
+        """Return the fraction of the total weight that the first ``considered`` tuples have, or 1 without tuples."""
         whole = int(self.weight.sum())
         return int(self.weight[:considered].sum()) / whole if whole else 1.0
 
     def of(self, some: NDArray[np.bool_]) -> Tuples:
-        """Return the same tuples with the passages of selected paths only."""
+        """Return the same tuples, passed by the selected paths only."""
         lengths = np.diff(self.first)
         first = np.concatenate([[0], np.cumsum(lengths[some])])
         return replace(self, target=self.target[some], first=first, passed=self.passed[np.repeat(some, lengths)])
 
     def through(self, considered: int) -> tuple[Ints, Ints, Ints]:
-        """Return the paths through the first tuples, with ``first`` and ``passed`` of only these paths and tuples."""
+        """Return the paths through the first ``considered`` tuples, and ``first`` and ``passed`` limited to them."""
         counts = self.passed < considered
         each = np.add.reduceat(np.append(counts, np.False_), self.first[:-1], dtype=np.int64)
         each[np.diff(self.first) == 0] = 0

@@ -315,8 +315,12 @@ class LaneService(NamedTuple):
 
     Parameters
     ----------
-    sizes, least, sent : sequence of int, (16,)
-        By VL: packet size, smallest packet, blocks in a period.
+    sizes : sequence of int, (16,)
+        Packet size of each VL.
+    least : sequence of int, (16,)
+        Smallest packet of each VL.
+    sent : sequence of int, (16,)
+        Blocks of each VL in a period.
     shares : sequence of int, (6,)
         Blocks of the lane and of all lanes in a period, for three cases: all packets have the largest size; the
         packets of this lane have one block; the packets of all other lanes have one block.

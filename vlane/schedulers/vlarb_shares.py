@@ -54,10 +54,18 @@ class ShareTable(NamedTuple):
 
     Parameters
     ----------
-    vl, weight, packets, nearest : sequence of int, (64,)
-        VL and weight of each entry; packets of its turn; packets of the nearest list.
-    meant, given, near : sequence of int, (16,)
-        Sums by lane: weights, packets, packets of the nearest list.
+    vl, weight : sequence of int, (64,)
+        VL and weight of each entry.
+    packets : sequence of int, (64,)
+        Packets that each entry sends in its turn.
+    nearest : sequence of int, (64,)
+        Packets of each entry in the nearest list.
+    meant : sequence of int, (16,)
+        Sum of the weights of each lane.
+    given : sequence of int, (16,)
+        Packets of each lane.
+    near : sequence of int, (16,)
+        Packets of each lane in the nearest list.
     """
 
     vl: MutableSequence[int]

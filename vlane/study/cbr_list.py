@@ -21,8 +21,12 @@ class CbrList(NamedTuple):
 
     Parameters
     ----------
-    source, target, sl, bytes : array of int64, (connections,)
-        Hosts at both ends, service level, and packet size from LRH to VCRC.
+    source, target : array of int64, (connections,)
+        Hosts at both ends.
+    sl : array of int64, (connections,)
+        Service level.
+    bytes : array of int64, (connections,)
+        Packet size from LRH to VCRC.
     interval : array of float64, (connections,)
         Cycles between packets, 1 to ``MOST_INTERVAL``.
     deadline : array of int64, (connections,)

@@ -61,8 +61,8 @@ class BufferModel:
         shown: list[Value] = []
         for port in range(b.readers):
             for index in range(b.read_flits):
-                oldest = [self._of(flits[vl], index) for vl in self._lanes]
-                shown.append(Mux(readable[port] > index, self._looked_at(port, oldest), 0))
+                oldest = [self._element_or_zero(flits[vl], index) for vl in self._lanes]
+                shown.append(Mux(readable[port] > index, self._of_read_lane(port, oldest), 0))
         self.flits = flits
         self.outputs = [
             (b.accepted, accepted),
@@ -95,7 +95,7 @@ class BufferModel:
             for place, entry in enumerate(queue):
                 stays: Value = entry
                 for count in range(1, b.readers * b.read_flits + 1):
-                    stays = Mux(self._leaving[vl] == count, self._of(queue, place + count), stays)
+                    stays = Mux(self._leaving[vl] == count, self._element_or_zero(queue, place + count), stays)
                 earlier: Value = Const(0)
                 for lanes, new in zip(self.kept, arrivals, strict=True):
                     stays = Mux(lanes[vl] & (after + earlier == place), new, stays)
@@ -105,10 +105,10 @@ class BufferModel:
         return made
 
     @staticmethod
-    def _of(queue: Sequence[Value], place: int) -> Value:
+    def _element_or_zero(queue: Sequence[Value], place: int) -> Value:
         return queue[place] if place < len(queue) else Const(0, len(queue[0]))
 
-    def _looked_at(self, port: int, by_lane: Sequence[Value]) -> Value:
+    def _of_read_lane(self, port: int, by_lane: Sequence[Value]) -> Value:
         found: Value = Const(0, len(by_lane[0]))
         for vl, value in enumerate(by_lane):
             found = Mux(self.buffer.read_vl[port] == vl, value, found)
@@ -120,7 +120,7 @@ class BufferModel:
         removed: list[Value] = [Const(0)] * b.vls
         shown: list[Value] = []
         for port in range(b.readers):
-            held = self._looked_at(port, self.held)
+            held = self._of_read_lane(port, self.held)
             readable = Mux(held < b.read_flits, held, b.read_flits)
             asked = Mux(b.read_count[port] < readable, b.read_count[port], readable)
             shown.append(readable)

@@ -34,8 +34,12 @@ class BufferPhase:
     ----------
     cycles : int
         Length in cycles.
-    reserve, write, read : int
-        Probabilities that a packet requests space, that a port writes, that a port reads.
+    reserve : int
+        Probability that a packet requests space.
+    write : int
+        Probability that a port writes.
+    read : int
+        Probability that a port reads.
     reset : int
         Probability of a reset.
     stay : int

@@ -41,8 +41,10 @@ class MarkerPhase:
         Length in cycles.
     write : int
         Probability that a setting is written in a cycle in which no packet starts.
-    ask, fit : int
-        Probabilities that a redrawn lane has a head packet, and that the head fits.
+    ask : int
+        Probability that a redrawn lane has a head packet.
+    fit : int
+        Probability that the head fits.
     start : int
         Probability that a packet that may start does start.
     stall : int

@@ -19,7 +19,7 @@ _LAST = 4
 """Stage that decides, reached four cycles after an input acts."""
 
 
-def _past(m: Module, value: Value, cycles: int, name: str) -> list[Value]:
+def _history(m: Module, value: Value, cycles: int, name: str) -> list[Value]:
     """Return a value and its past values, up to ``cycles`` cycles ago."""
     kept: list[Value] = [value]
     for age in range(1, cycles + 1):
@@ -81,18 +81,20 @@ class CCSourceProperties(Properties):
     def elaborate(self, _platform: object) -> Module:
         m, s = self.m, self.source
         m.submodules.source = s
-        cycle, tick = self._time(m)
-        self._presented(m, s.asks, "ask", s.ask, Cat(Mux(s.settings.port_mode, 0, s.ask_dlid), s.ask_sl))
-        self._presented(m, s.tells, "becn", s.becn, Cat(Mux(s.settings.port_mode, 0, s.becn_dlid), s.becn_sl))
+        cycle, tick = self._model_time(m)
+        self._claim_stage_contents(m, s.asks, "ask", s.ask, Cat(Mux(s.settings.port_mode, 0, s.ask_dlid), s.ask_sl))
+        self._claim_stage_contents(
+            m, s.tells, "becn", s.becn, Cat(Mux(s.settings.port_mode, 0, s.becn_dlid), s.becn_sl)
+        )
         self._sweep(m)
-        self._same(m)
-        self._passed_on(m)
-        self._question(m, cycle)
+        self._claim_same_flow(m)
+        self._claim_forwarding(m)
+        self._claim_answer(m, cycle)
         self._becn(m, tick)
         self._visit(m, cycle, tick)
         return m
 
-    def _time(self, m: Module) -> tuple[Value, Value]:
+    def _model_time(self, m: Module) -> tuple[Value, Value]:
         """Return cycle and tick as the third stage sees them, three cycles late."""
         s, period = self.source, self.source.parameters.tick_cycles
         cycle, tick, part = Signal(24, name="now"), Signal(17, name="now_tick"), Signal(range(period + 1))
@@ -104,15 +106,15 @@ class CCSourceProperties(Properties):
         self.claim(m, "ticks", part < period)
         self.claim(m, "ticks", s.part == Mux(part < 3, part + period - 3, part - 3))
         self.claim(m, "ticks", (s.tick == third_tick) & (s.cycle == third))
-        begun = _past(m, Const(1, 1), 1, "runs")[1]
+        begun = _history(m, Const(1, 1), 1, "runs")[1]
         self.claim(m, "ticks", s.gaps.cycle == (third - 1)[:24], when=begun)
         return third, third_tick
 
-    def _presented(self, m: Module, direction: Any, name: str, valid: Value, flow: Value) -> None:
+    def _claim_stage_contents(self, m: Module, direction: Any, name: str, valid: Value, flow: Value) -> None:
         """Claim the contents of each stage."""
-        acts = _past(m, valid, _LAST + 1, f"{name}_acts")
-        flows = _past(m, flow, _LAST + 1, f"{name}_flow")
-        blocks = _past(m, self.source.ask_blocks, _LAST + 1, "its_blocks") if name == "ask" else []
+        acts = _history(m, valid, _LAST + 1, f"{name}_acts")
+        flows = _history(m, flow, _LAST + 1, f"{name}_flow")
+        blocks = _history(m, self.source.ask_blocks, _LAST + 1, "its_blocks") if name == "ask" else []
         for stage in range(_LAST + 1):
             present = (direction.asked if name == "ask" else direction.told)[stage]
             self.claim(m, "presented", present == acts[stage + 1])
@@ -130,15 +132,15 @@ class CCSourceProperties(Properties):
         self.claim(m, "sweep", s.place == Mux(t.told[0], place, place + 1)[: len(place)])
         self.claim(m, "sweep", t.visited[0] == 1 << place[:2], when=~t.told[0])
         self.claim(m, "sweep", t.sets[0] == place[2:], when=~t.told[0])
-        places, begun = _past(m, place, _LAST, "its_turn"), _past(m, Const(1, 1), _LAST, "begun")
+        places, begun = _history(m, place, _LAST, "its_turn"), _history(m, Const(1, 1), _LAST, "begun")
         for stage in range(1, _LAST + 1):
             here = (t.visited[stage] == 1 << places[stage][:2]) & (t.sets[stage] == places[stage][2:])
             self.claim(m, "sweep", here, when=~t.told[stage] & begun[stage])
 
-    def _same(self, m: Module) -> None:
+    def _claim_same_flow(self, m: Module) -> None:
         """Claim that equal flows in the pipeline are recognized."""
         a, t = self.source.asks, self.source.tells
-        told_flows = _past(m, t.keys[_LAST].as_value(), 3, "told_flow")
+        told_flows = _history(m, t.keys[_LAST].as_value(), 3, "told_flow")
         told = {
             **{stage: t.keys[stage].as_value() for stage in range(_LAST)},
             **{_LAST + k: told_flows[k] for k in range(4)},
@@ -150,9 +152,9 @@ class CCSourceProperties(Properties):
                     equal = valid[stage] & (keys[stage].as_value() == told[stage + age])
                     self.claim(m, "same", mark == equal)
         oldest = max(asked)
-        asked[oldest + 1], asked[oldest + 2] = _past(m, asked[oldest], 2, "oldest_flow")[1:]
+        asked[oldest + 1], asked[oldest + 2] = _history(m, asked[oldest], 2, "oldest_flow")[1:]
         self._flows = asked
-        self._asked = valid = _past(m, a.asked[_LAST], oldest + 1 - _LAST, "question")
+        self._asked = valid = _history(m, a.asked[_LAST], oldest + 1 - _LAST, "question")
         older = {**a.asked, **{_LAST + age: was for age, was in enumerate(valid)}}
         for keys, marks in ((asked, a.of_asked), ({k: t.keys[k].as_value() for k in t.keys}, t.of_asked)):
             for age, by_stage in marks.items():
@@ -160,7 +162,7 @@ class CCSourceProperties(Properties):
                     equal = keys[stage] == asked[stage + age]
                     self.claim(m, "same", mark == equal, when=older[stage + age])
 
-    def _passed_on(self, m: Module) -> None:
+    def _claim_forwarding(self, m: Module) -> None:
         """Claim that a decision is forwarded to the next stage of every request or BECN of the same flow."""
         a, t, sets = self.source.asks, self.source.tells, self.source.flow_sets
         key, counts = t.keys[_LAST].as_value(), t.told[_LAST] | (t.ways[_LAST].any() & ~t.stale[_LAST])
@@ -179,7 +181,7 @@ class CCSourceProperties(Properties):
                 if name == "ask" and stage + 1 < _LAST:
                     self.claim(m, "passed-on", a.fresh[stage + 1], when=concerned & was_taken)
                 elif name == "ask":
-                    self.claim(m, "passed-on", ~a.held, when=concerned & was_taken & ~self._recent(m))
+                    self.claim(m, "passed-on", ~a.held, when=concerned & was_taken & ~self._injected_recently(m))
                 elif stage + 1 == _LAST:
                     self.claim(m, "passed-on", t.follows == concerned)
         state = Signal(len(t.last.as_value()), name="it_became")
@@ -189,20 +191,20 @@ class CCSourceProperties(Properties):
         m.d.sync += concerned.eq(t.told[2] & (t.keys[2].as_value() == key) & counts)
         self.claim(m, "passed-on", t.state[3].as_value() == state, when=concerned)
 
-    def _recent(self, m: Module) -> Value:
+    def _injected_recently(self, m: Module) -> Value:
         """Return whether the request's flow injected within the shortest gap."""
         a, reach = self.source.asks, SHORTEST_GAP - 1
         if not hasattr(self, "_recently"):
-            injected = _past(m, a.inject, reach, "flow_injected")
+            injected = _history(m, a.inject, reach, "flow_injected")
             self._recently = Cat(
                 (self._flows[_LAST] == self._flows[_LAST + age]) & injected[age] for age in range(1, reach + 1)
             ).any()
             self._injected = injected
         return self._recently
 
-    def _question(self, m: Module, cycle: Value) -> None:
+    def _claim_answer(self, m: Module, cycle: Value) -> None:
         s, a, gaps = self.source, self.source.asks, self.source.gaps
-        recent, injected = self._recent(m), self._injected
+        recent, injected = self._injected_recently(m), self._injected
         for stage in range(2, _LAST + 1):
             self.claim(m, "silent", a.asked[stage] | ~a.ways[stage].any())
         for age in range(1, 7):

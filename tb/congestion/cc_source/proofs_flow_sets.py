@@ -45,12 +45,12 @@ class FlowSetsProperties(Properties):
         m, s = self.m, self.flow_sets
         m.submodules.flow_sets = elaborated_module(s)
         for way in range(WAYS):
-            self._flags(m, way)
-            self._flow(m, way)
-            self._rest(m, way)
+            self._claim_flags(m, way)
+            self._claim_flow(m, way)
+            self._claim_state(m, way)
         return m
 
-    def _flags(self, m: Module, direction: int) -> None:
+    def _claim_flags(self, m: Module, direction: int) -> None:
         """Claim the flags of an entry of the watched set at both read ports."""
         s = self.flow_sets
         known, injects = Signal(name=f"is_known_{direction}"), Signal(name=f"has_injected_{direction}")
@@ -64,21 +64,23 @@ class FlowSetsProperties(Properties):
             self.claim(m, "entry-known", flags[direction].known == known_now, when=reads == self.index)
             self.claim(m, "entry-injects", flags[direction].injects == (injects & ~joins), when=reads == self.index)
 
-    def _flow(self, m: Module, direction: int) -> None:
+    def _claim_flow(self, m: Module, direction: int) -> None:
         """Claim the flow of an entry."""
         s = self.flow_sets
         written = s.takes[direction] & (s.told_set == self.index)
-        kept = self._kept(m, "entry-flow", s.keys[direction], (f"flow_{direction}", written, s.key.as_value()))
+        kept = self._claim_stored(m, "entry-flow", s.keys[direction], (f"flow_{direction}", written, s.key.as_value()))
         for reads, keys in ((s.ask_set, s.ask_keys), (s.tell_set, s.tell_keys)):
             self.claim(m, "entry-flow", keys[direction].as_value() == kept, when=reads == self.index)
 
-    def _rest(self, m: Module, direction: int) -> None:
+    def _claim_state(self, m: Module, direction: int) -> None:
         """Claim CCTI, timer and not-before of an entry."""
         s = self.flow_sets
         written = s.changes[direction] & (s.changed_set == self.index)
-        state = self._kept(m, "entry-state", s.states[direction], (f"state_{direction}", written, s.state.as_value()))
+        state = self._claim_stored(
+            m, "entry-state", s.states[direction], (f"state_{direction}", written, s.state.as_value())
+        )
         written = s.gap & s.gap_ways[direction] & (s.gap_set == self.index)
-        gap = self._kept(m, "entry-gap", s.gaps[direction], (f"gap_{direction}", written, s.not_before))
+        gap = self._claim_stored(m, "entry-gap", s.gaps[direction], (f"gap_{direction}", written, s.not_before))
         ask = (s.ask_late_set == self.index) & (s.ask_ways == 1 << direction)
         tell = (s.tell_late_set == self.index) & (s.tell_ways == 1 << direction)
         self.claim(m, "entry-state", s.ask_ccti == state[:CCTI_BITS], when=ask)
@@ -86,7 +88,7 @@ class FlowSetsProperties(Properties):
         self.claim(m, "entry-gap", s.ask_not_before == gap, when=ask)
         self.claim(m, "entry-gap", s.tell_not_before == gap, when=tell)
 
-    def _kept(self, m: Module, name: str, memory: Any, written: tuple[str, Value, Value]) -> Value:
+    def _claim_stored(self, m: Module, name: str, memory: Any, written: tuple[str, Value, Value]) -> Value:
         """Claim that the watched set's word in a memory equals the model's, and return the model's word."""
         label, enable, value = written
         kept = written_last(m, label, Const(0, len(value)), enable, value)

@@ -28,14 +28,18 @@ class Wire:
 
     Attributes
     ----------
-    packet, fcp : Signal
-        A packet's head, or an FCP, is in flight.
+    packet : Signal
+        A packet's head is in flight.
+    fcp : Signal
+        An FCP is in flight.
     blocks : Signal
         Size of the packet, in blocks.
     body : Signal
         First 32 bits of the FCP.
-    leaves, arrives : Signal
-        The packet or FCP leaves the wire in this cycle; it also arrives, because it is not lost.
+    leaves : Signal
+        The packet or FCP leaves the wire in this cycle.
+    arrives : Signal
+        The packet or FCP arrives in this cycle, because it is not lost.
     """
 
     def __init__(self, name: str) -> None:
@@ -136,8 +140,8 @@ class CreditIBPairProperties(Properties):
         )
         none = Value.cast(0)
         back.carry(m, grant=none, blocks=none, taken=far.fcp_valid & far.fcp_taken, fcp=Value.cast(far.fcp))
-        self._promises(m)
-        self._further(m)
+        self._claim_limits(m)
+        self._claim_further(m)
         return m
 
     def may_grant(self) -> Value:
@@ -160,7 +164,7 @@ class CreditIBPairProperties(Properties):
         """Return whether the link may lose an item that leaves the wire in this cycle."""
         return Value.cast(1)
 
-    def _promises(self, m: Module) -> None:
+    def _claim_limits(self, m: Module) -> None:
         """Claim that no limit, sent or received, exceeds the free blocks of the buffer."""
         near, far, out, back, flying = self.near, self.far, self.out, self.back, self.flying
         whole = near.parameters.buffer_blocks
@@ -187,5 +191,5 @@ class CreditIBPairProperties(Properties):
             self.claim(m, "told", (wire.body[12:16] == 0) & (wire.body[28:32] == 0), when=wire.fcp)
         self.claim(m, "told", (out.body[16:28] == near.fctbs[0]) & ~out.packet, when=out.fcp)
 
-    def _further(self, m: Module) -> None:
+    def _claim_further(self, m: Module) -> None:
         """Claim the additional properties of a subclass."""

@@ -109,10 +109,10 @@ class FCPRoundRobinProperties(Properties):
         claim_offer(
             self.claim, m, offer, rules, self.lane, limit=limit, visible_limit=off, may=~off, offered=offer.found
         )
-        self._told(m, limit)
+        self._claim_fcps(m, limit)
         return m
 
-    def _told(self, m: Module, limit: Value) -> None:
+    def _claim_fcps(self, m: Module, limit: Value) -> None:
         """Claim the FCPs on the link."""
         o, offer = self.offers, self.offers.offer
         was_sent, sent_vl, of_lane, sent_limit = Signal(), Signal(4), Signal(), Signal(COUNTER_BITS)

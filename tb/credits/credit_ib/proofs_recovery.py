@@ -68,7 +68,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         """Return whether the last loss is still to come."""
         return ~self.calm
 
-    def _further(self, m: Module) -> None:
+    def _claim_further(self, m: Module) -> None:
         m.d.comb += self.calm.eq(self.quiet | self.was_calm)
         m.d.sync += self.was_calm.eq(self.calm)
         for wire, age in self.ages.items():

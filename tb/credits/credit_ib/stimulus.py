@@ -37,8 +37,12 @@ class Link(NamedTuple):
 
     Parameters
     ----------
-    kind, first, second : array of int64, (16,)
-        Items in flight by cycle modulo the flight time: nothing, packet (lane, blocks) or FCP (bits).
+    kind : array of int64, (16,)
+        Kind of the item in flight, by cycle modulo the flight time: nothing, packet or FCP.
+    first : array of int64, (16,)
+        Lane of a packet; bits of an FCP.
+    second : array of int64, (16,)
+        Blocks of a packet.
     regs : array of int64, (4,)
         Cycles until the sender is free, whether a packet is in transmission, packets sent, items lost.
     """

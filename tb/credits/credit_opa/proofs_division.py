@@ -82,10 +82,10 @@ class CreditOPADivisionProperties(Properties):
         not_sharing = (ResizeStep.DRAIN_SHARED, *drained, ResizeStep.DRAIN_DEDICATED)
         for vl in range(self.port.vls):
             changes = s.changing[vl]
-            self.claim(m, "drained", s.excess[vl] == 0, when=changes & _in(step, drained))
-            self.claim(m, "drained", s.dedicated[vl] <= s.new_dedicated[vl], when=changes & _in(step, lowered))
-            self.claim(m, "drained", s.dedicated[vl] == s.new_dedicated[vl], when=changes & _in(step, raised))
-            self.claim(m, "drained", s.shared_limit[vl] == 0, when=changes & _in(step, not_sharing))
+            self.claim(m, "drained", s.excess[vl] == 0, when=changes & _is_one_of(step, drained))
+            self.claim(m, "drained", s.dedicated[vl] <= s.new_dedicated[vl], when=changes & _is_one_of(step, lowered))
+            self.claim(m, "drained", s.dedicated[vl] == s.new_dedicated[vl], when=changes & _is_one_of(step, raised))
+            self.claim(m, "drained", s.shared_limit[vl] == 0, when=changes & _is_one_of(step, not_sharing))
             kept = (s.dedicated[vl] == s.new_dedicated[vl]) & (s.new_overall >= s.overall)
             self.claim(m, "drained", kept, when=~changes & (step != int(ResizeStep.IDLE)))
         self.claim(m, "drained", s.overall <= s.new_overall, when=step >= int(ResizeStep.DRAIN_DEDICATED))
@@ -99,5 +99,5 @@ class CreditOPADivisionProperties(Properties):
         return made
 
 
-def _in(step: Value, steps: tuple[ResizeStep, ...]) -> Value:
+def _is_one_of(step: Value, steps: tuple[ResizeStep, ...]) -> Value:
     return Cat(step == int(each) for each in steps).any()

@@ -34,8 +34,12 @@ class CreditEnvironment(NamedTuple):
 
     Parameters
     ----------
-    packet_vl, packet_blocks, ltp : array of int64, (2 directions, 16)
-        Items in flight by cycle modulo the flight time: packets, and two bits of a return plus 1.
+    packet_vl : array of int64, (2 directions, 16)
+        Lane of the packet in flight, by cycle modulo the flight time.
+    packet_blocks : array of int64, (2 directions, 16)
+        Blocks of the packet in flight.
+    ltp : array of int64, (2 directions, 16)
+        Two bits of a credit return in flight, plus 1.
     held : array of int64, (2 ends, vls)
         Units in the far end's buffer and in the port's.
     wanted : array of int64, (2, vls)

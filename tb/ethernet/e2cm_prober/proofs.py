@@ -170,12 +170,12 @@ class E2CMProberProperties(Properties):
         claim(m, "follow", p.follows == follows, when=frame & p.is_last)
         claim(m, "follow", p.record.begun == ~unlimited, when=frame & p.is_last)
         claim(m, "follow", p.record.probed == Mux(follows, sent, own["probed"]), when=frame & p.is_last)
-        answered = self._was(m, "frame_answered", self.last & frame)
-        claim(m, "follow", p.follow == self._was(m, "followed", follows), when=answered)
+        answered = self._previous(m, "frame_answered", self.last & frame)
+        claim(m, "follow", p.follow == self._previous(m, "followed", follows), when=answered)
         if p.parameters.probed == "limited":
-            claim(m, "unlimited", ~p.follow, when=answered & self._was(m, "unlimited", unlimited))
-        carried = self._was(m, "probe_answered", self.last & starts & now["probe"])
-        claim(m, "sent", p.sent == self._was(m, "carried", sent), when=carried)
+            claim(m, "unlimited", ~p.follow, when=answered & self._previous(m, "unlimited", unlimited))
+        carried = self._previous(m, "probe_answered", self.last & starts & now["probe"])
+        claim(m, "sent", p.sent == self._previous(m, "carried", sent), when=carried)
 
     def _reply(self, m: Module) -> None:
         """Model and claim a reply."""
@@ -218,7 +218,7 @@ class E2CMProberProperties(Properties):
         claim(
             m,
             "feedback",
-            p.occupancy == self._was(m, "quotient", p.divider.quotient),
+            p.occupancy == self._previous(m, "quotient", p.divider.quotient),
             when=replies & (p.count == _KNOWN),
         )
         self._feedback(m, replies, late)
@@ -266,17 +266,17 @@ class E2CMProberProperties(Properties):
         claim(m, "saturated", (p.total >= -most) & (p.total <= most), when=(p.count == 39) & p.replies)
         limit = most // FEEDBACK_BYTES
         claim(m, "saturated", (p.feedback >= -limit) & (p.feedback <= limit))
-        shown = self._was(m, "reply_answered", self.last & self.now["reply"])
+        shown = self._previous(m, "reply_answered", self.last & self.now["reply"])
         due, was_plain = Signal(signed(FEEDBACK_BITS)), Signal(signed(_WIDE))
         m.d.sync += [due.eq(Mux(informs, units, 0)), was_plain.eq(plain)]
-        claim(m, "feedback", (p.feedback == due) & (p.valid == self._was(m, "informed", informs)), when=shown)
+        claim(m, "feedback", (p.feedback == due) & (p.valid == self._previous(m, "informed", informs)), when=shown)
         claim(m, "sign", (p.feedback >= 0) | (was_plain < 0), when=shown)
         claim(m, "sign", (p.feedback <= 0) | (was_plain > 0), when=shown)
-        claim(m, "first", ~p.valid, when=shown & self._was(m, "first", ~own["heard"]))
-        second = self._was(m, "second", own["heard"] & ~own["known"] & ~late)
-        aim = shape.set_point_bytes - self._was(m, "occupancy", p.occupancy)
+        claim(m, "first", ~p.valid, when=shown & self._previous(m, "first", ~own["heard"]))
+        second = self._previous(m, "second", own["heard"] & ~own["known"] & ~late)
+        aim = shape.set_point_bytes - self._previous(m, "occupancy", p.occupancy)
         claim(m, "first", (was_plain == aim) | ~second, when=shown)
-        claim(m, "ignored", (~p.valid & (p.feedback == 0)) | ~self._was(m, "late", late), when=shown)
+        claim(m, "ignored", (~p.valid & (p.feedback == 0)) | ~self._previous(m, "late", late), when=shown)
 
     def _answers(self, m: Module) -> None:
         """Model the timing of an order of any flow, from its acceptance on."""
@@ -308,7 +308,7 @@ class E2CMProberProperties(Properties):
         for register, port in registers.items():
             self.claim(m, name, getattr(self.prober, register) == self.now[port], when=when)
 
-    def _was(self, m: Module, name: str, value: Any) -> Value:
+    def _previous(self, m: Module, name: str, value: Any) -> Value:
         value = Value.cast(value)
         before = Signal(len(value), name=f"before_{name}")
         m.d.sync += before.eq(value)

@@ -61,12 +61,12 @@ class ECMCPProperties(Properties):
         with m.If(sampled):
             m.d.sync += last.eq(joined)
         frame = {"sampled": sampled, "queue": joined, "last": last, "mine": p.enter & p.has_tag & (p.tag == p.cpid)}
-        old = {name: self._aged(m, name, value, _AGE) for name, value in frame.items()}
-        self.claim(m, "feedback", p.last == self._aged(m, "last_known", last, 3))
-        self._told(m, old)
+        old = {name: self._delayed(m, name, value, _AGE) for name, value in frame.items()}
+        self.claim(m, "feedback", p.last == self._delayed(m, "last_known", last, 3))
+        self._claim_outputs(m, old)
         return m
 
-    def _aged(self, m: Module, name: str, value: Any, cycles: int) -> Value:
+    def _delayed(self, m: Module, name: str, value: Any, cycles: int) -> Value:
         for age in range(1, cycles + 1):
             value = Value.cast(value)
             later = Signal(len(value), name=f"{name}_aged_{age}")
@@ -80,7 +80,7 @@ class ECMCPProperties(Properties):
         gone = Mux(p.leave, p.leave_bytes, 0)
         m.d.comb += [summed.eq(queue + Mux(p.enter, p.enter_bytes, 0)), joined.eq(Mux(summed > most, most, summed))]
         m.d.sync += queue.eq(Mux(joined > gone, joined - gone, 0))
-        self.claim(m, "queue", (p.waiting == self._aged(m, "queue_before", queue, 1)) & (queue <= most))
+        self.claim(m, "queue", (p.waiting == self._delayed(m, "queue_before", queue, 1)) & (queue <= most))
         self.claim(m, "queue", p.waiting + p.room == most)
         return joined
 
@@ -102,8 +102,8 @@ class ECMCPProperties(Properties):
         before = Signal.like(bits, name="bits_before")
         m.d.sync += before.eq(bits)
         self.claim(m, "random", p.prbs.state == before)
-        self.claim(m, "chance", p.takes[0] == self._aged(m, "sampled_by_chance", sampled, 4))
-        self.claim(m, "unmanaged", ~p.takes[0], when=~self._aged(m, "managed", managed, 4))
+        self.claim(m, "chance", p.takes[0] == self._delayed(m, "sampled_by_chance", sampled, 4))
+        self.claim(m, "unmanaged", ~p.takes[0], when=~self._delayed(m, "managed", managed, 4))
         return sampled
 
     def _bytes(self, m: Module) -> Value:
@@ -112,13 +112,13 @@ class ECMCPProperties(Properties):
         m.d.comb += [summed.eq(passed + p.enter_bytes), sampled.eq(managed & (summed >= every))]
         with m.If(managed):
             m.d.sync += passed.eq(Mux(summed >= every, summed - every, summed))
-        self.claim(m, "bytes", p.left == every - self._aged(m, "passed", passed, 1))
+        self.claim(m, "bytes", p.left == every - self._delayed(m, "passed", passed, 1))
         self.claim(m, "bytes", passed < every)
-        self.claim(m, "bytes", p.takes[0] == self._aged(m, "sampled_by_bytes", sampled, 4))
-        self.claim(m, "unmanaged", ~p.takes[0], when=~self._aged(m, "managed", managed, 4))
+        self.claim(m, "bytes", p.takes[0] == self._delayed(m, "sampled_by_bytes", sampled, 4))
+        self.claim(m, "unmanaged", ~p.takes[0], when=~self._delayed(m, "managed", managed, 4))
         return sampled
 
-    def _told(self, m: Module, old: dict[str, Value]) -> None:
+    def _claim_outputs(self, m: Module, old: dict[str, Value]) -> None:
         """Claim the outputs about the frame of seven cycles ago."""
         p, shape = self.point, self.point.parameters
         most = (2 * shape.weight + 1) * shape.set_point_bytes

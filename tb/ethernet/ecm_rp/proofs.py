@@ -59,13 +59,13 @@ class ECMRPProperties(Properties):
         m, p = self.m, self.point
         m.submodules.point = elaborated_module(p)
         self._bounds(m)
-        self._question(m)
+        self._claim_decision(m)
         self._notice(m)
         self._limiter(m)
         self._answers(m)
         return m
 
-    def _was(self, m: Module, name: str, value: Any) -> Value:
+    def _previous(self, m: Module, name: str, value: Any) -> Value:
         value = Value.cast(value)
         before = Signal(len(value), name=f"before_{name}")
         m.d.sync += before.eq(value)
@@ -99,31 +99,31 @@ class ECMRPProperties(Properties):
         before = Signal(len(reader.data), name="kept_before", reset_less=True)  # reset preserves memory
         m.d.sync += before.eq(reader.data)
         claim(m, "others", reader.data == before, when=still)
-        claim(m, "others", there == self._was(m, "there", there), when=still & self._was(m, "on", 1))
+        claim(m, "others", there == self._previous(m, "there", there), when=still & self._previous(m, "on", 1))
 
-    def _question(self, m: Module) -> None:
+    def _claim_decision(self, m: Module) -> None:
         p, claim = self.point, self.claim
-        decides = self._was(m, "decides", p.asks & (p.count == _DECIDED))
-        before = data.View(p.record.shape(), self._was(m, "record", p.record))
-        needed, stopped = self._was(m, "needed", p.needed), self._was(m, "stays", p.stays)
-        visit = self._was(m, "visit", p.visits)
+        decides = self._previous(m, "decides", p.asks & (p.count == _DECIDED))
+        before = data.View(p.record.shape(), self._previous(m, "record", p.record))
+        needed, stopped = self._previous(m, "needed", p.needed), self._previous(m, "stays", p.stays)
+        visit = self._previous(m, "visit", p.visits)
         enough = ~stopped & (before.tokens >= needed)
         claim(m, "may", p.stays == (p.was & ~enough), when=decides)
         taken = before.tokens - Mux(enough & ~visit, needed, 0)
         claim(m, "may", p.record.tokens == taken, when=decides)
         same = (before.rate == p.record.rate) & (before.probe == p.record.probe) & (before.cpid == p.record.cpid)
-        claim(m, "question", same, when=self._was(m, "asks", p.asks & (p.count > 1)))
+        claim(m, "question", same, when=self._previous(m, "asks", p.asks & (p.count > 1)))
 
     def _notice(self, m: Module) -> None:
         p, claim, strict = self.point, self.claim, self.point.parameters.strict
-        reacts = self._was(m, "reacts", p.count == _REACTS)
-        before = data.View(p.record.shape(), self._was(m, "reacting", p.record))
-        had, falls = self._was(m, "had", p.was), self._was(m, "falls", p.falls)
-        rises_by = self._was(m, "rises", p.is_rise)
+        reacts = self._previous(m, "reacts", p.count == _REACTS)
+        before = data.View(p.record.shape(), self._previous(m, "reacting", p.record))
+        had, falls = self._previous(m, "had", p.was), self._previous(m, "falls", p.falls)
+        rises_by = self._previous(m, "rises", p.is_rise)
         notice, cpid = p.of_notice, p.of_cpid
         of_point, of_probe = notice == Notice.POINT, notice == Notice.PROBE
         tells, stops = of_point | of_probe, notice == Notice.STOP
-        own = self._in_own(p)
+        own = self._is_for_watched(p)
         claim(m, "cut", p.record.rate <= Mux(had, before.rate, p.link), when=reacts & tells & falls & own)
         claim(m, "cut", (p.record.cpid == cpid) & (p.record.probe == of_probe), when=reacts & ((tells & falls) | stops))
         mine = (before.probe == of_probe) & (before.cpid == cpid)
@@ -135,23 +135,23 @@ class ECMRPProperties(Properties):
         full = (p.record.tokens == p.bucket) & (p.record.rate == p.least)
         claim(m, "install-rate", full, when=reacts & stops)
 
-    def _in_own(self, point: Any) -> Value:
+    def _is_for_watched(self, point: Any) -> Value:
         """Return whether the current order is for the watched flow. The proof does not follow other flows."""
         return point.place == self.flow
 
     def _limiter(self, m: Module) -> None:
         p, claim = self.point, self.claim
         there = at(list(p.installed), self.flow)
-        before, started = self._was(m, "installed", there), Signal(name="has_run")
+        before, started = self._previous(m, "installed", there), Signal(name="has_run")
         m.d.sync += started.eq(1)
-        reacts = self._was(m, "may_change", (p.count == _REACTS) & ~p.asks & (p.place == self.flow))
-        falls, rises = self._was(m, "falling", p.falls), self._was(m, "rising", p.is_rise)
-        at_link = self._was(m, "at_link", p.raised >= p.link)
+        reacts = self._previous(m, "may_change", (p.count == _REACTS) & ~p.asks & (p.place == self.flow))
+        falls, rises = self._previous(m, "falling", p.falls), self._previous(m, "rising", p.is_rise)
+        at_link = self._previous(m, "at_link", p.raised >= p.link)
         tells = (p.of_notice == Notice.POINT) | (p.of_notice == Notice.PROBE)
         drifts = p.of_notice == Notice.DRIFT
         claim(m, "install", reacts & ((tells & falls) | (p.of_notice == Notice.STOP)), when=started & there & ~before)
         claim(m, "remove", reacts & at_link & ((tells & rises) | drifts), when=started & ~there & before)
-        claim(m, "question", there == before, when=started & self._was(m, "asking", p.asks & ~p.ready))
+        claim(m, "question", there == before, when=started & self._previous(m, "asking", p.asks & ~p.ready))
         claim(m, "limiters", p.total == sum(p.installed))
         claim(m, "limiters", p.limiters == p.total, when=p.done)
 

@@ -60,7 +60,7 @@ class PauseProperties(Properties):
         self.claim(m, "hysteresis", p.paused == (was & on), when=(p.level >= low) & (p.level <= high))
         self.claim(m, "off", ~p.paused, when=~on)
         self.claim(m, "hysteresis", p.held == was)
-        self._said(m)
+        self._claim_request(m)
         return m
 
     def _memory(self, m: Module) -> None:
@@ -93,7 +93,7 @@ class PauseProperties(Properties):
         self.claim(m, "settings", (p.high == kept[0]) & (p.low == kept[1]) & (p.pause_on == kept[2]))
         return kept
 
-    def _said(self, m: Module) -> None:
+    def _claim_request(self, m: Module) -> None:
         p, refresh = self.pause, self.pause.parameters.refresh_cycles
         told, since = Signal(), Signal(range(refresh + 1))
         with m.If(p.said):

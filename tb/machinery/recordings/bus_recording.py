@@ -120,7 +120,7 @@ class _BusRows:
         early: list[Register] = [each for each in registers if isinstance(each, Window) and not each.kept]
         early += [each for each in registers if isinstance(each, Constant | Command)]
         self._bus.reads += [Access(each.address) for each in early]
-        self.needs = self._tell()
+        self.needs = self._program_tables()
         """Cycles until the tables are written, the settings are read back and the block is idle."""
 
     def recording(self, ports: Sequence[Port], seed: int) -> Recording:
@@ -129,7 +129,7 @@ class _BusRows:
         while len(self._lines) < self._settle + self._golden.cycles:
             if len(self._lines) >= self._settle:
                 self._keep_busy(everything)
-            self._go_on()
+            self._run_cycle()
         inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
         rows = _copy_fields(self._golden.inputs, self._golden.rows, inputs)
         expected = _copy_fields(self._golden.outputs, self._golden.expected, outputs)
@@ -147,16 +147,16 @@ class _BusRows:
             early=tuple(name for name in outputs if name.startswith(_BUS)),
         )
 
-    def _go_on(self) -> None:
-        self._lines.append(self._bus.cycle(self._look_up, self._tables.write))
+    def _run_cycle(self) -> None:
+        self._lines.append(self._bus.cycle(self._read_word, self._tables.write))
 
-    def _tell(self) -> int:
+    def _program_tables(self) -> int:
         """Write all tables and settings, read the settings back, and return the cycles needed."""
         while not self._bus.is_idle():
-            self._go_on()
+            self._run_cycle()
         self._bus.reads += [Access(at) for at, each in self._every_word() if isinstance(each, Setting | Window)]
         while not self._bus.is_idle():
-            self._go_on()
+            self._run_cycle()
         return len(self._lines) + _REST_CYCLES
 
     def _keep_busy(self, everything: Sequence[tuple[int, Register]]) -> None:
@@ -181,7 +181,7 @@ class _BusRows:
             for entry, word in words:
                 yield self._registers.address(each.name, entry, word), each
 
-    def _look_up(self, address: int) -> int | None:
+    def _read_word(self, address: int) -> int | None:
         """Return the value read from a word in this cycle, or ``None`` if it is not readable."""
         for each in self._registers:
             if isinstance(each, Status) and 0 <= (word := (address - each.address) // WORD_BYTES) < each.words:

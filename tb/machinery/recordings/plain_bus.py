@@ -86,7 +86,7 @@ class PlainBus:
         given |= {"awprot": self._draw.getrandbits(3), "arprot": self._draw.getrandbits(3)}
         given |= {"awvalid": self._offers(self._address, self.writes), "wvalid": self._offers(self._word, self.writes)}
         given |= {"arvalid": self._offers(self._read, self.reads)}
-        given |= {"bready": self._goes_on(), "rready": self._goes_on()}
+        given |= {"bready": self._draw_bit(), "rready": self._draw_bit()}
         if given["awvalid"]:
             given["awaddr"] = self.writes[self._address.at].address | self._draw.getrandbits(2)
         if given["wvalid"]:
@@ -125,8 +125,8 @@ class PlainBus:
         return len(self.writes) - self._written + len(self.reads) - self._found
 
     def _offers(self, offer: _Offer, accesses: list[Access]) -> int:
-        offer.valid = offer.valid or (offer.at < len(accesses) and bool(self._goes_on()))
+        offer.valid = offer.valid or (offer.at < len(accesses) and bool(self._draw_bit()))
         return int(offer.valid)
 
-    def _goes_on(self) -> int:
+    def _draw_bit(self) -> int:
         return int(self._draw.random() < self._pace)

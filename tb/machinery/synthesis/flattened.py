@@ -68,7 +68,7 @@ class Flattened:
         self._top = top
         self._whole = Netlist((folder / _FLAT).read_text(), _ports(module), is_whole=True)
         self._paths = _paths(module)
-        self._stored = _stored(module)
+        self._initial_values = _initial_values(module)
         self._cut: dict[Path, Netlist] = {}
 
     def around(self, cell: str) -> Iterator[Netlist]:
@@ -107,7 +107,7 @@ class Flattened:
         names = {bit: name for name, net in module["netnames"].items() for bit in net["bits"]}
         return {
             names[bit]: value
-            for cell, stored in self._stored.items()
+            for cell, stored in self._initial_values.items()
             if cell in module["cells"]
             for bit, value in zip(module["cells"][cell]["connections"]["Q"], stored, strict=True)
             if value != "x"
@@ -139,7 +139,7 @@ def _ports(module: Mapping[str, Any]) -> tuple[Port, ...]:
     )
 
 
-def _stored(module: Mapping[str, Any]) -> dict[str, str]:
+def _initial_values(module: Mapping[str, Any]) -> dict[str, str]:
     """Return the power-on values of every register's bits, lowest bit first, with ``x`` if undefined."""
     initial: dict[int, str] = {}
     for net in module["netnames"].values():
@@ -175,7 +175,7 @@ def _paths(module: Mapping[str, Any]) -> dict[str, Path]:
         for name in left:
             around = {reader for bit in _bits(cells[name], "output") for reader in readers.get(bit, ())}
             if around and around <= paths.keys():
-                paths[name] = _common(paths[reader] for reader in around)
+                paths[name] = _common_prefix(paths[reader] for reader in around)
         left = [name for name in left if name not in paths]
     return paths
 
@@ -198,7 +198,7 @@ def _bits(cell: Mapping[str, Any], direction: str) -> Iterator[int]:
             yield from (bit for bit in cell["connections"][port] if isinstance(bit, int))  # a constant bit is a string
 
 
-def _common(paths: Iterable[Path]) -> Path:
+def _common_prefix(paths: Iterable[Path]) -> Path:
     """Return the common prefix of all paths."""
     shared: list[str] = []
     for names in zip(*paths, strict=False):

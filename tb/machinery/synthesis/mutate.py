@@ -131,7 +131,7 @@ def prove_equivalent(
     too_large: set[Netlist] = set()
 
     def is_proven(mutant: Mutant) -> bool:
-        proven = any(_does_the_same(each, top, mutant, too_large) for each in around[mutant])
+        proven = any(_is_equivalent(each, top, mutant, too_large) for each in around[mutant])
         tell(f"{mutant}: {'proven equivalent' if proven else 'not proven'}")
         return proven
 
@@ -158,7 +158,7 @@ def _watched(netlist: Netlist) -> str:
     )
 
 
-def _does_the_same(netlist: Netlist, top: str, mutant: Mutant, too_large: set[Netlist]) -> bool:
+def _is_equivalent(netlist: Netlist, top: str, mutant: Mutant, too_large: set[Netlist]) -> bool:
     """Return whether a netlist is proven equivalent to its mutant. A timeout adds the netlist to ``too_large``."""
     if netlist in too_large:
         return False

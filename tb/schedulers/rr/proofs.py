@@ -28,7 +28,7 @@ class RRProperties(SchedulerProperties):
         behind: Signal = self.scheduler.turns.behind
         return behind
 
-    def _own(self, m: Module) -> None:
+    def _claim_own_properties(self, m: Module) -> None:
         s, claim = self.scheduler, self.claim
         self.lane_turns(m)
         last, served = Signal(range(s.requesters), init=s.requesters - 1), Signal()

@@ -66,7 +66,7 @@ class SCFQProperties(SchedulerProperties):
         s = self.scheduler
         return [self.module.submodules[f"turns_{r}"].pointer for r in range(s.requesters)] if s.mapped else []
 
-    def _own(self, m: Module) -> None:
+    def _claim_own_properties(self, m: Module) -> None:
         s, count, shared = self.scheduler, self.scheduler.requesters, self.scheduler.units == "shared"
         bits, lane_bits = s.reciprocal_bits + len(s.heads.blocks[0]), range(s.data_vls)
         self.reciprocals, self.has, self.ahead, self.lanes, self.turns, self.offers, self.costs, self.now = (

@@ -192,7 +192,7 @@ class VLArbGrantProperties(Properties):
         renewed, before = Signal(signed(17)), Signal(signed(17))
         runs_out, sent, was_limit = Signal(), Signal(8), Signal(8)
         m.d.comb += [
-            renewed.eq(Mux((left <= 0) | ~self.found[ListCode.HIGH], _load(limit), left)),
+            renewed.eq(Mux((left <= 0) | ~self.found[ListCode.HIGH], _blocks_of_limit(limit), left)),
             before.eq(Mux(self.decides, renewed, left)),
         ]
         m.d.sync += left.eq(before)
@@ -200,7 +200,7 @@ class VLArbGrantProperties(Properties):
         with m.If(charged):
             m.d.sync += left.eq(before - a.blocks)
         with m.If(self.exchanges):
-            m.d.sync += left.eq(_load(shadow))
+            m.d.sync += left.eq(_blocks_of_limit(shadow))
         m.d.sync += [
             runs_out.eq(self.decides & ~self.exchanges & ((left <= 0) | ~self.found[ListCode.HIGH])),
             sent.eq(Mux(charged, a.blocks, 0)),
@@ -209,9 +209,9 @@ class VLArbGrantProperties(Properties):
         exchanged = Signal()
         m.d.sync += exchanged.eq(self.exchanges)
         claim(m, "limit", a.counter == left)
-        claim(m, "limit", (left <= _load(limit)) & (left > -128))
-        claim(m, "limit-reloaded", a.counter == _load(was_limit) - sent, when=runs_out)
-        claim(m, "limit-reloaded", a.counter == _load(limit), when=exchanged)
+        claim(m, "limit", (left <= _blocks_of_limit(limit)) & (left > -128))
+        claim(m, "limit-reloaded", a.counter == _blocks_of_limit(was_limit) - sent, when=runs_out)
+        claim(m, "limit-reloaded", a.counter == _blocks_of_limit(limit), when=exchanged)
         claim(m, "limit", left > 0, when=limit == LIMIT_UNBOUNDED)
 
 
@@ -227,7 +227,7 @@ class VLArbTurnProperties(VLArbGrantProperties):
         for side in _LISTS:
             self._list(m, side)
             self._waits(m, side)
-        self._frozen(m)
+        self._claim_frozen(m)
 
     def _list(self, m: Module, side: ListCode) -> None:
         """Model a list: its current entry and the entry's remaining weight."""
@@ -272,7 +272,7 @@ class VLArbTurnProperties(VLArbGrantProperties):
             m.d.sync += turns.eq(turns + 1)
         self.claim(m, "turns", turns + distance <= self.arbiter.entries, when=turns != 0)
 
-    def _frozen(self, m: Module) -> None:
+    def _claim_frozen(self, m: Module) -> None:
         a = self.arbiter
         for side in _LISTS:
             state = Cat(a.pointers[side], a.remaining[side])
@@ -325,7 +325,7 @@ class VLArbProperties(VLArbTurnProperties):
             m.d.sync += high.eq(0)
         with m.Elif(self.decides & (limit != LIMIT_UNBOUNDED)):
             m.d.sync += high.eq(high + 1)
-        claim(m, "wait-low-for-high", high + left <= _load(limit), when=high != 0)
+        claim(m, "wait-low-for-high", high + left <= _blocks_of_limit(limit), when=high != 0)
         claim(m, "wait-low", total + 2 * before + left <= 2 * given + 1, when=waited & (limit == 0))
 
     def _weight_before(self, side: ListCode) -> Value:
@@ -341,7 +341,7 @@ class VLArbProperties(VLArbTurnProperties):
         return total
 
 
-def _load(limit: Value) -> Value:
+def _blocks_of_limit(limit: Value) -> Value:
     """Return the blocks of a limit: 64 per unit of 4096 bytes, or 1 for limit 0, which allows one packet."""
     return Mux(limit == 0, 1, 64 * limit)
 

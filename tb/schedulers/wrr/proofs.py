@@ -49,7 +49,7 @@ class WRRProperties(SchedulerProperties):
         """Return the registers that only a decision may change."""
         return Cat(self.scheduler.turn, self.scheduler.count)
 
-    def _own(self, m: Module) -> None:
+    def _claim_own_properties(self, m: Module) -> None:
         s, claim = self.scheduler, self.claim
         self.lane_turns(m)
         self._weights(m)
@@ -126,9 +126,9 @@ class WRRProperties(SchedulerProperties):
             m.d.sync += turns.eq(turns + 1)
         self.claim(m, "wait-turns", turns + place <= s.requesters, when=turns != 0)
         if self.sums:
-            self._sum(m, may_send)
+            self._claim_wait_bound(m, may_send)
 
-    def _sum(self, m: Module, may_send: Value) -> None:
+    def _claim_wait_bound(self, m: Module, may_send: Value) -> None:
         """Count the packets sent before the watched requester's, and claim their bound."""
         s = self.scheduler
         bits = (MAX_WRR_WEIGHT * s.requesters).bit_length()

@@ -71,7 +71,7 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
         dropped: Value = self.switch.map.drop[port_number]
         return dropped
 
-    def _own(self, m: Module) -> None:
+    def _claim_own_properties(self, m: Module) -> None:
         s, claim = self.switch, self.claim
         for number, port in enumerate(s.inputs):
             claim(m, "lane-map", s.map.sl[number] == port.header[_SL])
@@ -121,8 +121,8 @@ class IBSwitchProperties(_SL2VLSwitchProperties):
         The component.
     """
 
-    def _own(self, m: Module) -> None:
-        super()._own(m)
+    def _claim_own_properties(self, m: Module) -> None:
+        super()._claim_own_properties(m)
         s, a, claim = self.switch, self.switch.allocator, self.claim
         for number, output in enumerate(s.outputs):
             source: Any = Value.cast(a.source[number])
@@ -143,7 +143,7 @@ class PerVLSwitchProperties(_SL2VLSwitchProperties):
         The component.
     """
 
-    def _own_sizes(self, m: Module, side: Any) -> None:
+    def _claim_sizes(self, m: Module, side: Any) -> None:
         p = self.switch.parameters
         for part in side.parts:
             self.claim(
@@ -166,8 +166,8 @@ class PerVLSwitchProperties(_SL2VLSwitchProperties):
                 sees.append(a.sizes[pair] == port.blocks[lane])
         self.claim(m, "heads", Cat(sees).all())
 
-    def _own(self, m: Module) -> None:
-        super()._own(m)
+    def _claim_own_properties(self, m: Module) -> None:
+        super()._claim_own_properties(m)
         s, a, claim, vls = self.switch, self.switch.allocator, self.claim, self.switch.geometry.vls
         sizes = [port.blocks[lane] for port in s.inputs for lane in range(vls)]
         crossings = [crossing for port in s.inputs for crossing in port.crossing]

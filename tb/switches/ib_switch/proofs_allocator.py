@@ -73,7 +73,7 @@ class AllocatorProperties(Properties):
                 passed, bounded = turns.wait(self.port, waits & (self.output == output), source)
                 claim(m, "input-wait", bounded, when=passed != 0)
             for port in ports:
-                self._goes(m, port, output)
+                self._claim_destination(m, port, output)
         for port in ports:
             serves = Cat(a.source[output][port] for output in ports)
             drops = (a.lane[port] & a.drop[port]).any()
@@ -87,7 +87,7 @@ class AllocatorProperties(Properties):
         """Claim which lane an input chooses and return, by output, whether the input requests it."""
         a, able, wishes = self.allocator, [], []
         for lane in range(a.vls):
-            goes = [self._takes(port, lane, output) for output in range(a.ports)]
+            goes = [self._can_take(port, lane, output) for output in range(a.ports)]
             able.append(a.input_free[port] & a.valid[port][lane] & (a.drop[port][lane] | Cat(goes).any()))
         turns = Turns(m, f"lane_{port}", able)
         served = Signal(a.vls, name=f"served_{port}")
@@ -109,13 +109,13 @@ class AllocatorProperties(Properties):
             wishes.append(wish)
         return wishes
 
-    def _takes(self, port: int, lane: int, output: int) -> Value:
+    def _can_take(self, port: int, lane: int, output: int) -> Value:
         """Return whether the output of this packet is free and has space."""
         a, place = self.allocator, port * self.allocator.vls + lane
         room = at(a.room[output], a.outgoing_vl[place])
         return (a.output[place] == output) & a.output_free[output] & room
 
-    def _goes(self, m: Module, port: int, output: int) -> None:
+    def _claim_destination(self, m: Module, port: int, output: int) -> None:
         """Claim that an accepted packet was for this output, on a lane with space."""
         a = self.allocator
         for lane in range(a.vls):

@@ -59,7 +59,7 @@ class StarvationProperties(Properties):
             returned.eq(Mux(s.returned.vl == self.lane, s.returned.blocks, 0)),
             total.eq(held + came),
             waited.eq(sum(Mux(self.lane == lane, s.waiting[lane], 0) for lane in range(s.vls))),
-            over.eq(s.masked & self._reached(waited)),
+            over.eq(s.masked & self._reaches_limit(waited)),
             Assume(total <= s.maximum),
             Assume(s.gap <= LONGEST_GAP),
             Assume(s.freed <= s.flits),
@@ -70,19 +70,19 @@ class StarvationProperties(Properties):
         for_nothing = Signal(4)
         m.d.sync += for_nothing.eq(Mux(total.any(), Mux(returned.any(), 1, for_nothing + 1), 0))
         claim(m, "none-lost", for_nothing < LONGEST_GAP + s.vls + 1)
-        self._at_once(m)
+        self._claim_immediate_return(m)
         left = Signal(2)
         m.d.sync += left.eq(Mux(returned.any() & was_over, gap, Mux(left.any(), left - 1, 0)))
         claim(m, "gap", ~returned.any(), when=was_over & left.any())
         claim(m, "gap", returned <= 1, when=was_over)
         return m
 
-    def _reached(self, waited: Value) -> Value:
+    def _reaches_limit(self, waited: Value) -> Value:
         s = self.starvation
         limits = ((s.threshold == each) & (waited >= starvation_limit(each, s.maximum)) for each in range(1, 16))
         return sum(limits).any()
 
-    def _at_once(self, m: Module) -> None:
+    def _claim_immediate_return(self, m: Module) -> None:
         """Claim that a port that was never in the mask returns the freed blocks."""
         s = self.starvation
         ever, freed = Signal(), Signal.like(s.freed)

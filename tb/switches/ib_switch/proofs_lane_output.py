@@ -141,11 +141,11 @@ class LaneOutputProperties(Properties):
             m.d.sync += each.eq(Mux(head & (after == place), size, Mux(goes, following, each)))
         claim(m, "lane-requests", s.heads.request[lane] == packets.any())
         claim(m, "lane-requests", s.heads.blocks[lane] == sizes[0], when=packets.any())
-        fits = self._far(m, lane, Mux(goes, sizes[0], 0), sizes[0])
+        fits = self._model_far_lane(m, lane, Mux(goes, sizes[0], 0), sizes[0])
         claim(m, "lane-fits", s.heads.fits[lane] == fits, when=packets.any())
         return head, size
 
-    def _far(self, m: Module, lane: int, taken: Value, size: Value) -> Value:
+    def _model_far_lane(self, m: Module, lane: int, taken: Value, size: Value) -> Value:
         """Model a lane's share of the far buffer and return whether ``size`` blocks fit there."""
         o = self.output
         if o.turns is None:

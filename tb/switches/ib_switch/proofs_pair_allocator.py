@@ -59,15 +59,15 @@ class PairAllocatorProperties(Properties):
         m, a, claim = self.m, self.allocator, self.claim
         m.submodules.allocator = fragment = Fragment.get(a, None)
         takes = [[a.takes[to] & (a.source[to] == pair) for pair in self.pairs] for to in self.pairs]
-        can = [[self._can(pair, to) for pair in self.pairs] for to in self.pairs]
+        can = [[self._may_accept(pair, to) for pair in self.pairs] for to in self.pairs]
         for to in self.pairs:
             claim(m, "pair-takes", Cat(can[to]).any(), when=a.takes[to])
             claim(m, "pair-takes", a.takes[to], when=Cat(can[to]).any())
             claim(m, "pair-takes", at(can[to], a.source[to]), when=a.takes[to])
         for pair in self.pairs:
             taken = Cat(takes[to][pair] for to in self.pairs)
-            claim(m, "pair-granted", self._of(a.granted, pair) == (taken.any() | self._drops(pair)))
-            claim(m, "pair-granted", ~taken.any(), when=self._drops(pair))
+            claim(m, "pair-granted", self._bit_of(a.granted, pair) == (taken.any() | self._is_dropped(pair)))
+            claim(m, "pair-granted", ~taken.any(), when=self._is_dropped(pair))
             claim(m, "one-pair-each", (taken & (taken - 1)) == 0, when=taken.any())
         if a.queues:
             self._queues(m, fragment, takes, can)
@@ -75,30 +75,30 @@ class PairAllocatorProperties(Properties):
             self._turns(m, fragment, takes, can)
         return m
 
-    def _of(self, by_port: Any, pair: int) -> Value:
+    def _bit_of(self, by_port: Any, pair: int) -> Value:
         """Return a pair's bit."""
         bit: Value = by_port[pair // self.allocator.vls][pair % self.allocator.vls]
         return bit
 
-    def _drops(self, pair: int) -> Value:
+    def _is_dropped(self, pair: int) -> Value:
         """Return whether a packet is dropped now."""
         a = self.allocator
-        return self._of(a.valid, pair) & self._of(a.drop, pair) & self._of(a.input_free, pair)
+        return self._bit_of(a.valid, pair) & self._bit_of(a.drop, pair) & self._bit_of(a.input_free, pair)
 
-    def _asks(self, pair: int, output_pair: int) -> Value:
+    def _requests(self, pair: int, output_pair: int) -> Value:
         """Return whether a packet that goes to an output pair is present."""
         a = self.allocator
         output, vl = divmod(output_pair, a.vls)
-        there = self._of(a.valid, pair) & ~self._of(a.drop, pair)
+        there = self._bit_of(a.valid, pair) & ~self._bit_of(a.drop, pair)
         return there & (a.output[pair] == output) & (a.outgoing_vl[pair] == vl)
 
-    def _can(self, pair: int, output_pair: int) -> Value:
+    def _may_accept(self, pair: int, output_pair: int) -> Value:
         """Return whether an output pair may accept the packet."""
         a = self.allocator
         size = a.sizes[pair] if a.queues else a.largest
-        free = self._of(a.input_free, pair) & self._of(a.output_free, output_pair)
+        free = self._bit_of(a.input_free, pair) & self._bit_of(a.output_free, output_pair)
         can = Signal(name=f"can_{pair}_{output_pair}")
-        self.m.d.comb += can.eq(self._asks(pair, output_pair) & free & (size <= a.left[output_pair]))
+        self.m.d.comb += can.eq(self._requests(pair, output_pair) & free & (size <= a.left[output_pair]))
         return can
 
     def _turns(self, m: Module, fragment: Any, accepted: list[list[Value]], may_accept: list[list[Value]]) -> None:
@@ -118,7 +118,7 @@ class PairAllocatorProperties(Properties):
     def _queues(self, m: Module, fragment: Any, accepted: list[list[Value]], may_accept: list[list[Value]]) -> None:
         """Claim that each output pair serves its queue, from a model of the number of requests ahead of each."""
         a, claim, count = self.allocator, self.claim, len(self.pairs)
-        there = [self._of(a.valid, pair) & ~self._of(a.drop, pair) for pair in self.pairs]
+        there = [self._bit_of(a.valid, pair) & ~self._bit_of(a.drop, pair) for pair in self.pairs]
         served = [Cat(accepted[to][pair] for to in self.pairs).any() for pair in self.pairs]
         joined = [Signal(name=f"joined_{pair}") for pair in self.pairs]
         kept = [Signal(range(count + 1), name=f"kept_{pair}") for pair in self.pairs]
@@ -149,16 +149,20 @@ class PairAllocatorProperties(Properties):
                 claim(m, "queue-first", accepted[to][pair], when=first)
                 other_is_served = a.takes[to] & (a.source[to] != pair) & may_accept[to][pair]
                 before = at(ahead, a.source[to]) < ahead[pair]
-                claim(m, "queue-wait", before & self._asks_at(to), when=other_is_served & (self.watched == pair))
+                claim(
+                    m, "queue-wait", before & self._accepted_requests(to), when=other_is_served & (self.watched == pair)
+                )
 
-    def _asks_at(self, output_pair: int) -> Value:
+    def _accepted_requests(self, output_pair: int) -> Value:
         """Return whether the packet that an output pair accepts requests it."""
-        return at([self._asks(pair, output_pair) for pair in self.pairs], self.allocator.source[output_pair])
+        return at([self._requests(pair, output_pair) for pair in self.pairs], self.allocator.source[output_pair])
 
     def _assume_it_stays(self, m: Module, pair: int, joined: Signal) -> None:
         """Assume that a queued request does not change until served."""
         a = self.allocator
-        what = Cat(self._of(a.valid, pair), self._of(a.drop, pair), a.output[pair], a.outgoing_vl[pair], a.sizes[pair])
+        what = Cat(
+            self._bit_of(a.valid, pair), self._bit_of(a.drop, pair), a.output[pair], a.outgoing_vl[pair], a.sizes[pair]
+        )
         was = Signal(len(what), name=f"was_{pair}")
         m.d.sync += was.eq(what)
         m.d.comb += [Assume(~joined | (what == was)), Assume(a.sizes[pair] > 0)]

@@ -62,10 +62,10 @@ class IBSwitchTraffic(SwitchTraffic):
             return 0
         return self._shape.ports * self._shape.data_vls * 2 * (self._shape.maximum + 2 * self._shape.largest + 4)
 
-    def _remote(self, ends: int) -> RemoteCredit:
+    def _remote_credit(self, ends: int) -> RemoteCredit:
         """Return golden's credit counters of the far ends."""
         if not self._shape.switch_form.late:
-            return super()._remote(ends)
+            return super()._remote_credit(ends)
         largest = (self._shape.largest,) * self._shape.data_vls
         return new_late_credits(self._rooms(ends), largest=largest, first_exact=ends)
 

@@ -44,7 +44,7 @@ class OPASwitchProperties(SwitchWiringProperties):
         away: Value = self.switch.map.drop[port_number] | (self._channel(port_number) == SC15)
         return away
 
-    def _own(self, m: Module) -> None:
+    def _claim_own_properties(self, m: Module) -> None:
         s, claim = self.switch, self.claim
         for number, port in enumerate(s.inputs):
             claim(m, "lane-map", s.map.channel[number] == self._channel(number))
@@ -55,11 +55,11 @@ class OPASwitchProperties(SwitchWiringProperties):
             claim(m, "lane-map", port.outgoing_vl == lane, when=(lane < s.geometry.vls) & (vl != SC15))
         for mport, buffer in enumerate(s.centres):
             self._centre(m, mport, buffer)
-            self._sizes(m, buffer.storage, "central_")
+            self._claim_buffer_sizes(m, buffer.storage, "central_")
         for number in range(s.ports):
             self._output(m, number)
 
-    def _stored(self, taken: Value, reader: int) -> list[tuple[Value, Value, Value]]:
+    def _of_reader(self, taken: Value, reader: int) -> list[tuple[Value, Value, Value]]:
         """Return the packets that a read port may give: whether accepted, size, lane."""
         s = self.switch
         buffer, lanes = s.centres[reader // READERS], s.allocator.reader_lane[reader]
@@ -93,7 +93,7 @@ class OPASwitchProperties(SwitchWiringProperties):
         readers = range(READERS * a.mports)
         local, central = source[: len(mine)], source[MPORT:]
         packets = [each for place, port in enumerate(mine) for each in self._of_input(local[place], port)]
-        packets += [each for reader in readers for each in self._stored(central[reader], reader)]
+        packets += [each for reader in readers for each in self._of_reader(central[reader], reader)]
         m.d.comb += Assume(~source[len(mine) : MPORT].any())  # of absent ports
         self._reserves(m, output, Cat(local, central), packets)
         self.claim(m, "reserved", output.enters == 1 << _LOCAL, when=local.any())

@@ -80,7 +80,7 @@ class CentreProperties(Properties):
         self._follow(m)
         return m
 
-    def _ends(self, place: int) -> Value:
+    def _last_flits_cross(self, place: int) -> Value:
         return self.left[place] == self.buffer.crossing[place].count
 
     def _assume_input(self, m: Module, place: int) -> None:
@@ -92,9 +92,9 @@ class CentreProperties(Properties):
         m.d.comb += [
             Assume(~is_ours | (c.count <= left)),
             Assume(~is_ours | (c.first == (first & c.count.any()))),
-            Assume(~is_ours | (c.last == (c.count.any() & self._ends(place)))),
+            Assume(~is_ours | (c.last == (c.count.any() & self._last_flits_cross(place)))),
             Assume(~is_ours | ((c.vl == lane) & (c.blocks == size) & (first | (c.to == to)))),
-            Assume(~granted | ~is_ours | self._ends(place)),
+            Assume(~granted | ~is_ours | self._last_flits_cross(place)),
             Assume(c.to < 5),
             Assume((~granted & (c.count == 0)) | (place < INPUTS)),
         ]
@@ -125,7 +125,7 @@ class CentreProperties(Properties):
 
     def _links(self, m: Module) -> None:
         """Claim whether a link is free."""
-        entering = [self.left[place].any() & ~self._ends(place) for place in range(MPORT)]
+        entering = [self.left[place].any() & ~self._last_flits_cross(place) for place in range(MPORT)]
         count = Signal(3)
         m.d.comb += count.eq(sum(entering))
         self.claim(m, "link-free", self.buffer.link_free, when=count < _LINKS)
@@ -144,7 +144,8 @@ class CentreProperties(Properties):
         m.d.comb += after.eq(used[lane] + self.largest)
         fits = (after <= MAXIMUM) & (promised + Mux(after < MINIMUM, MINIMUM, after) <= BLOCKS)
         entering = Cat(
-            self.left[place].any() & ~self._ends(place) & (self.lanes[place] == lane) for place in range(MPORT)
+            self.left[place].any() & ~self._last_flits_cross(place) & (self.lanes[place] == lane)
+            for place in range(MPORT)
         )
         claim(m, "central-room", b.room[lane] == fits, when=~entering.any())
         claim(m, "central-room", ~b.room[lane], when=entering.any())
@@ -229,9 +230,9 @@ class CentreProperties(Properties):
                 flags = Cat(crossed + index + 1 == size, (crossed == 0) & (index == 0))
                 same = read.flits[index] == Cat(flags, at(flits, crossed + index))
                 claim(m, "read-unchanged", same, when=now & (moves > index))
-            self._idle(m, reader)
+            self._claim_idle(m, reader)
 
-    def _idle(self, m: Module, reader: int) -> None:
+    def _claim_idle(self, m: Module, reader: int) -> None:
         """Claim that a read port without a packet is free and shows no flits."""
         b, busy = self.buffer, Signal(name=f"busy_{reader}")
         with m.If(b.granted[reader]):

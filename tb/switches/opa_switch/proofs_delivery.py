@@ -53,19 +53,19 @@ class OPADeliveryProperties(DeliveryProperties):
     def accounts(self) -> list[BufferModel]:
         return [*super().accounts, *self.at_centre]
 
-    def _names(self) -> list[Value]:
+    def _outgoing_channels(self) -> list[Value]:
         return [self.switch.map.channel_out[number] for number in range(self.switch.ports)]
 
-    def _named(self, data: Value) -> Value:
+    def _lane_or_channel(self, data: Value) -> Value:
         """Return the channel in the header (``vlane/packets/lrh.py``)."""
         header = data[len(data) - 64 :]
         return Cat(header[60:64], header[51])
 
-    def _name_bits(self, width: int) -> int:
+    def _lane_or_channel_mask(self, width: int) -> int:
         return (0xF << (width - 4)) | 1 << (width - 64 + 51)
 
-    def _is_as_told(self, record: Any) -> Value:
-        same: Value = super()._is_as_told(record) & (self.followed.drops | (record.channel == self.followed.name))
+    def _matches_look_up(self, record: Any) -> Value:
+        same: Value = super()._matches_look_up(record) & (self.followed.drops | (record.channel == self.followed.name))
         return same
 
     @property
@@ -74,11 +74,11 @@ class OPADeliveryProperties(DeliveryProperties):
         central: Value = (self.followed.port >> _MPORT_BITS) != (self.followed.to >> _MPORT_BITS)
         return central
 
-    def _between(self, m: Module) -> None:
+    def _claim_between_ports(self, m: Module) -> None:
         """Claim the contents of the central buffers."""
         for mport in range(len(self.switch.centres)):
             self.reads.append([self._reading(m, mport, reader) for reader in range(READERS)])
-            self._store(m, mport, self._over_links(m, mport))
+            self._claim_central_buffer(m, mport, self._over_links(m, mport))
         with m.If(Cat(each for lanes in self.in_centre for each in lanes).any()):
             m.d.sync += self.passed.eq(1)
         self.each("through-a-centre", self._is_central & self.followed.let_in, when=self.passed)
@@ -93,10 +93,10 @@ class OPADeliveryProperties(DeliveryProperties):
         gone = Signal(INDEX_BITS, name=f"gone_{mport}_{reader}")
         m.d.sync += gone.eq(Mux(centre.granted[reader], 0, gone + Mux(busy, read.count, 0)))
         self.each("central-heads", (sum(lanes) == 1) & (gone < head.blocks), when=busy)
-        self.each("central-heads", self._is_far(head, mport), when=busy)
+        self.each("central-heads", self._is_for_other_mport(head, mport), when=busy)
         return CrossingPacket(busy, gone, head.blocks, read.vl, head.output, read.last)
 
-    def _is_far(self, head: Any, mport: int) -> Value:
+    def _is_for_other_mport(self, head: Any, mport: int) -> Value:
         """Return whether a head has a size, and an output in another MPort."""
         far: Value = (head.output < self.switch.ports) & ((head.output >> _MPORT_BITS) != mport)
         return far & head.blocks.any() & (head.blocks <= self.switch.geometry.largest)
@@ -113,10 +113,10 @@ class OPADeliveryProperties(DeliveryProperties):
             claim("room-used", sum(source[place] for source in sources) == crosses)
         found = [[packet.to(source[place]) for place, packet in enumerate(comes)] for source in sources]
         free = Cat(link.free for link in centre.links)
-        self._taken_in(m, self.at_centre[mport], free, found)
+        self._claim_entry(m, self.at_centre[mport], free, found)
         return found
 
-    def _store(self, m: Module, mport: int, coming: Sequence[Sequence[CrossingPacket]]) -> None:
+    def _claim_central_buffer(self, m: Module, mport: int, coming: Sequence[Sequence[CrossingPacket]]) -> None:
         """Claim that flits and heads in a central buffer correspond."""
         claim, path = self.each, f"centre_{mport}"
         centre, account, followed = self.switch.centres[mport], self.at_centre[mport], self.followed
@@ -125,16 +125,18 @@ class OPADeliveryProperties(DeliveryProperties):
         for lane in self.lanes:
             leaving = [crossing.to(crossing.lane == lane) for crossing in self.reads[mport]]
             reads = one_of(m, leaving)
-            chain = FlitChain(m, claim, account, lane, ChainEnds(reads.busy, reads.gone, *self._written(coming, lane)))
+            chain = FlitChain(
+                m, claim, account, lane, ChainEnds(reads.busy, reads.gone, *self._being_written(coming, lane))
+            )
             self.places += chain.here
             heads = HeadPackets(claim, "central-heads", self.fragment, (path, f"heads_{lane}"), centre.geometry.maximum)
             records = [data.View(centre._head, entry) for entry in heads.entries]
             arrivals = [inner_signal(self.fragment, f"lanes_{link}", path)[lane] for link in links]
             claim("central-heads", (sum(each.busy for each in leaving) <= 1) & (sum(arrivals) <= 1))
             for place, record in enumerate(records):
-                claim("central-heads", self._is_far(record, mport), when=heads.level > place)
+                claim("central-heads", self._is_for_other_mport(record, mport), when=heads.level > place)
             for arrives, head in zip(arrivals, came, strict=True):
-                claim("central-heads", self._is_far(head, mport), when=arrives)
+                claim("central-heads", self._is_for_other_mport(head, mport), when=arrives)
             new = [Mux(arrivals[0], getattr(came[0], name), getattr(came[1], name)) for name in ("blocks", "output")]
             queued = [(each.blocks, each.output) for each in records]
             told, arrived = PacketSets((reads.size, reads.output), new), Cat(arrivals).any()
@@ -154,7 +156,7 @@ class OPADeliveryProperties(DeliveryProperties):
                 claim("central-heads", its_own, when=begun, longer=True)
             self.in_centre[mport].append(Cat(chain.here).any())
 
-    def _coming(self, port_number: int) -> list[list[CrossingPacket]]:
+    def _crossing_to(self, port_number: int) -> list[list[CrossingPacket]]:
         local = [self.crossings[each] for each in ports_of(port_number // MPORT, self.switch.ports)]
         central = [crossing for reads in self.reads for crossing in reads]
         return [[crossing.to(crossing.output == port_number) for crossing in group] for group in (local, central)]

@@ -37,8 +37,10 @@ class Options(NamedTuple):
         Spans of name and value of each option. A value has no enclosing blanks and quotes.
     line : sequence of int
         Line number in the file; 0 in the preamble.
-    first, before : sequence of int
-        First option with the same name, and the previous one or ``NONE``.
+    first : sequence of int
+        First option with the same name.
+    before : sequence of int
+        Previous option with the same name, or ``NONE``.
     last : sequence of int
         Last option with the same name, at the index of the first one.
     long_lines : sequence of int
