@@ -31,7 +31,7 @@ def plan(
     rate: RateOption = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Plan the entries and weights of a Deficit Table, or report the bound that forbids it."""
+    """Plan the entries and weights of a Deficit Table, or report the bound that the request violates."""
     clock = clock_at(rate)
     planned = plan_table(read_request(file))
     if out is not None:

@@ -114,14 +114,14 @@ def check(
     strict: Annotated[  # noqa: FBT002
         bool, typer.Option("--strict", help="Exit with status 1 for warnings and unchecked classes, too.")
     ] = False,
-    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page, index.html.")] = None,
+    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for an HTML page, index.html.")] = None,
     form: Annotated[
         str, typer.Option("--format", metavar="FORM", help=f"Output format: {', '.join(Format)}.")
     ] = Format.TEXT,
     names: NameMap = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Check a captured fabric: configured against programmed, credit loops, unreachable pairs, unserved lanes."""
+    """Check a captured fabric: credit loops, unreachable pairs, unserved lanes, tables that differ from its options."""
     chosen = _form(form, as_json=as_json)
     try:
         fabric = load_fabric(folder, partial=True, names=names)

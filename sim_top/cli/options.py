@@ -16,9 +16,7 @@ from vlane.units import MOST_CYCLES
 MOST_SEED = (1 << 63) - 1
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-Params = Annotated[
-    list[str] | None, typer.Option("--param", metavar="K=V", help="Parameter of the instance; repeatable.")
-]
+Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="Parameter of the block; repeatable.")]
 RateOption = Annotated[
     str | None,
     typer.Option(

@@ -50,16 +50,15 @@ def simulate(
     precision: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", help="Extend runs until the 95 % intervals of means are within this share (run.precision)."
+            metavar="SHARE",
+            help="Extend runs until each mean's 95 % interval is within this share of it (run.precision).",
         ),
     ] = None,
     rate: RateOption = None,
     changes: Changes = None,
     sweeps: Annotated[
         list[str] | None,
-        typer.Option(
-            "--sweep", metavar="K=V,V,...", help="Values of a key to run. If repeated, all combinations are run."
-        ),
+        typer.Option("--sweep", metavar="K=V,V,...", help="Run each value of a key; if repeated, all combinations."),
     ] = None,
     zips: Annotated[
         list[str] | None,

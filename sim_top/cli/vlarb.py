@@ -56,7 +56,7 @@ def explain_tables(
         str, typer.Option("--rate", metavar="GBPS", help="Data rate of every link, in Gb/s or by name (EDR 4X).")
     ] = str(DEFAULT_RATE),
     sls: Annotated[
-        str, typer.Option("--sls", metavar="SL,SL", help="Service levels that send. [default: all 16]")
+        str, typer.Option("--sls", metavar="SL,SL", help="Service levels with traffic. [default: all 16]")
     ] = "",
     mtu: Annotated[
         int | None, typer.Option("--mtu", metavar="BYTES", help="MTU of all ports, with OPENSM_CONF. [default: 4096]")
@@ -64,7 +64,7 @@ def explain_tables(
     vls: Annotated[
         int | None, typer.Option("--vls", metavar="N", help="Data lanes, with OPENSM_CONF. [default: max_op_vls, or 8]")
     ] = None,
-    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page, index.html.")] = None,
+    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for an HTML page, index.html.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Explain the share of a full link, the rate and the longest wait of each service level."""
@@ -146,12 +146,13 @@ def _assumed(conf: OpenSMConf, mtu: int | None, vls: int | None) -> list[str]:
 def plan_tables(
     file: Annotated[Path, typer.Argument(metavar="WANTS", help="Requirements (TOML) with [link] and [[level]].")],
     fabric: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Captured fabric whose present tables are shown for comparison.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Captured fabric whose current tables are printed for comparison."),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the planned tables to a table file.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Plan arbitration tables from least shares, longest waits and upper bounds of service levels."""
+    """Plan arbitration tables for minimum shares, maximum waits and upper bounds of service levels."""
     wants = read_wants(file)
     planned = plan_vlarb(wants)
     loaded = _fabric_with_tables(fabric) if fabric else None

@@ -88,7 +88,7 @@ def voqsw(
     study: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Study file whose network is planned, instead of --topology.")
     ] = None,
-    sls: Annotated[int, typer.Option(help="Number of service levels to use; above 16, no tables are made.")] = 8,
+    sls: Annotated[int, typer.Option(help="Number of SLs to use; more than 16 can be counted only.")] = 8,
     vls: Annotated[int, typer.Option(help="Number of VLs to use.")] = 8,
     aside_sls: Annotated[str, typer.Option(metavar="SL,SL", help="SLs to leave unused.")] = "",
     aside_vls: Annotated[str, typer.Option(metavar="VL,VL", help="VLs to leave unused.")] = "",
@@ -99,7 +99,7 @@ def voqsw(
         ),
     ] = "growth",
     rest: Annotated[
-        str, typer.Option(metavar="WAY", help="SL of paths outside the planned 4-tuples: lowest or spread.")
+        str, typer.Option(metavar="WAY", help="SL of paths without a considered 4-tuple: lowest or spread.")
     ] = "lowest",
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of a random network's cables.")] = 1,
     out: Annotated[

@@ -43,7 +43,8 @@ def area(
     blocks: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[BLOCK[:K=V,K=V]]...", help=f"Blocks, each with parameters: {', '.join(BLOCKS)}. [default: all]"
+            metavar="[BLOCK[:K=V,K=V]]...",
+            help=f"Blocks, optionally with parameters: {', '.join(BLOCKS)}. [default: all]",
         ),
     ] = None,
     target: Annotated[str, typer.Option(help=f"Technology: {', '.join(TARGETS)}.")] = "ecp5",

@@ -16,7 +16,7 @@ QUALIFICATION_CYCLES = 2_000_000
 BlockName = Annotated[str, typer.Argument(metavar="BLOCK", help=f"Block: {', '.join(BLOCKS)}.")]
 Netlist = Annotated[
     str,
-    typer.Option(metavar="TARGET", help=f"Run the synthesised netlist instead of the RTL: {' or '.join(NETLISTS)}."),
+    typer.Option(metavar="TARGET", help=f"Use the synthesised netlist instead of the RTL: {' or '.join(NETLISTS)}."),
 ]
 
 

@@ -105,7 +105,8 @@ def cosim(
         Path | None, typer.Option("--golden", metavar="FILE", help="Python file with your own golden model, for --dut.")
     ] = None,
     policy: Annotated[
-        Path | None, typer.Option("--policy", metavar="FILE", help="Policies to check instead of a golden (TOML).")
+        Path | None,
+        typer.Option("--policy", metavar="FILE", help="File of properties to check instead of golden (TOML)."),
     ] = None,
     include: Annotated[
         list[Path] | None, typer.Option("-I", metavar="DIR", help="Folder of include files of --dut; repeatable.")
@@ -114,7 +115,8 @@ def cosim(
         list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="Macro for --dut; repeatable.")
     ] = None,
     file_list: Annotated[
-        list[Path] | None, typer.Option("-f", metavar="FILE", help="List of files and options of --dut; repeatable.")
+        list[Path] | None,
+        typer.Option("-f", metavar="FILE", help="File that lists files and options of --dut; repeatable."),
     ] = None,
     library: Annotated[
         list[Path] | None, typer.Option("-y", metavar="DIR", help="Folder with modules that --dut lacks; repeatable.")

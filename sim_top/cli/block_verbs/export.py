@@ -52,7 +52,7 @@ def export(
         bool, typer.Option("--initial", help="Give registers initial values.")
     ] = False,
     prefix: Annotated[
-        str, typer.Option(metavar="PREFIX", help="Prefix of the names of the parts. [default: NAME_]")
+        str, typer.Option(metavar="PREFIX", help="Prefix of the names of submodules. [default: NAME_]")
     ] = "",
     sources: Annotated[  # noqa: FBT002
         bool, typer.Option("--sources", help="Add comments with file and line of the Python source.")

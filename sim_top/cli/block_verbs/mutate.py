@@ -22,7 +22,7 @@ def mutate(
     count: Annotated[int, typer.Option(min=1, max=4096, help="Number of mutants.")] = 400,
     cycles: Annotated[int, typer.Option(help="Number of cycles to run each mutant.")] = QUALIFICATION_CYCLES,
     least: Annotated[
-        float, typer.Option(min=0, max=100, help="Least percentage of detected mutants for exit status 0.")
+        float, typer.Option(min=0, max=100, help="Minimum percentage of detected mutants for exit status 0.")
     ] = 99.0,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002

@@ -30,7 +30,7 @@ def soak(
         list[str] | None, typer.Option("--param", metavar="K=V", help="Fix a parameter of every instance; repeatable.")
     ] = None,
     full_size: Annotated[  # noqa: FBT002
-        bool, typer.Option("--full-size", help="Instances of the largest size instead of random ones.")
+        bool, typer.Option("--full-size", help="Run instances of the largest size instead of random ones.")
     ] = False,
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Record file: skip recorded instances, append those that agree.")

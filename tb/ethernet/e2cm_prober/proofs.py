@@ -325,8 +325,8 @@ class DividerProperties(Properties):
     """
 
     statements: ClassVar = {
-        "quotient": "One cycle more than the quotient has bits after a load, the output is the dividend divided by "
-        "the divisor, rounded down.",
+        "quotient": "The output is the dividend divided by the divisor, rounded down, as many cycles after a load as"
+        " the quotient has bits, plus one.",
         "quotient-most": "A quotient that does not fit, or a division by 0, yields the largest number.",
     }
     depth = 8

@@ -37,7 +37,8 @@ class ECMRPProperties(Properties):
         "or through a probe; with `strict` only through a probe that last lowered it.",
         "may": "A frame may start exactly if its flow has no limiter, or is not stopped and has enough tokens; a "
         "limited flow then loses exactly the frame's tokens.",
-        "question": "A request changes neither the rate, nor who last lowered it, nor the presence of a limiter.",
+        "question": "A question changes neither the rate, nor the sender that last lowered it, nor the presence of a"
+        " limiter.",
         "others": "An order or a visit changes only its own flow.",
         "limiters": "The count of limiters equals the number installed.",
         "time": "A request is answered 14 cycles after it is taken, a notice after 40, and there is no other answer.",

@@ -8,9 +8,7 @@ from amaranth.hdl import Module, Value
 
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 
-NO_UPSET = {
-    "no-upset": "As long as no bit of it is flipped, everything that is stored fits its parity, and no upset is shown."
-}
+NO_UPSET = {"no-upset": "As long as no stored bit flips, every stored value matches its parity, and `upset` is 0."}
 
 
 class ParityProperties(Properties):

@@ -73,16 +73,17 @@ class LineRateProperties(_LineRate):
         **_LineRate.statements,
         **MEMORY_STATEMENTS,
         "wait-in-walk": ENTRY_STATEMENTS["wait-in-walk"],
-        "line-rate-covered": "A packet is granted only if the blocks that its lane's turns added, less those that the"
-        " lane sent since it last lost its deficit, cover the packet.",
-        "line-rate-account": "An account is what a lane's turns added less the blocks that it sent, less its head"
-        " packet.",
-        "unable-loses": "A lane that cannot send in a decision has account 0 after it, and so has one that was granted"
-        " its only packet.",
-        "account-bound": "Account and head packet together are not negative, and an account is at most 254.",
-        "charged": "A lane's account is 0 unless its head packet has been there for a cycle.",
-        "line-rate-one-turn": "One lane is current and another one next, and what is known of them goes with what their"
-        " accounts say.",
+        "line-rate-covered": "A packet is granted only if its lane may send its blocks: the weights of the lane's"
+        " turns minus the blocks that the lane sent, both since it last lost its deficit.",
+        "line-rate-account": "An account is the weights of the lane's turns minus the blocks that the lane sent, minus"
+        " its head packet.",
+        "unable-loses": "After a decision, a lane that could not send, or whose only packet was granted, has account"
+        " 0.",
+        "account-bound": "The sum of a charged lane's account and head packet is never negative, and an account is at"
+        " most 254.",
+        "charged": "A lane's account is 0 unless its head packet has been present for a cycle.",
+        "line-rate-one-turn": "At most one lane is current and at most one other lane is next, and the predictions"
+        " about these lanes agree with their accounts.",
     }
 
     def __init__(self, scheduler: Any) -> None:
@@ -195,19 +196,18 @@ class LineRateTurns(_LineRate):
         **_LineRate.statements,
         "vl15-first": "VL15 is granted exactly when its head can be sent, so no data lane is granted then.",
         "hold": "While data lanes are held, no data lane is granted.",
-        "line-rate-lane": "The lane that a decision names, and which is granted exactly if it can send, is the"
-        " current one if it stays, else that of a next turn that covers its packet, else the current one if its entry"
-        " returns.",
-        "line-rate-size": "The size that is shown is that of the packet granted in the cycle before, 0 if there was"
-        " none.",
-        "line-rate-turn": "Turns begin, and stay or settle, and next turns cover, exactly as the table of predictions"
-        " says.",
+        "line-rate-lane": "A decision names the current lane if it stays; otherwise the lane of a next turn that"
+        " covers its packet; otherwise the current lane if its entry returns. The named lane is granted exactly if it"
+        " can send.",
+        "line-rate-size": "The output `blocks` is the size of the packet granted in the previous cycle, or 0 without a"
+        " grant.",
+        "line-rate-turn": "Turns begin, stay, settle and cover exactly as the table of predictions states.",
         "leaves": "The offered entry leaves exactly when it cannot send, becomes the next turn, or is taken by its own"
         " lane.",
-        "rule-account": "An account changes exactly as a head comes, a weight is added, a packet is sent, a lane cannot"
-        " send, and the tables are swapped.",
-        "line-rate-table": "What is written to the table, and which lanes are able, reaches the walk; a lane is"
-        " unreachable exactly when no entry with a weight was read that names it.",
+        "rule-account": "An account changes only by the rules: when a head is charged, a weight is added, a packet is"
+        " sent, a lane cannot send, or the banks are exchanged.",
+        "line-rate-table": "Writes of the table and the able lanes reach the walk; a lane is unreachable exactly when"
+        " no entry read so far names it with a weight.",
         "swap": "A swap waits from the cycle in which it is requested until the first ready cycle.",
     }
 
