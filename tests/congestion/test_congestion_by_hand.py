@@ -12,7 +12,8 @@ from dataclasses import replace
 import pytest
 
 from tests.network.networks import IDENTITY, made, run_to
-from vlane.golden.network.congestion import Congestion
+from vlane.golden.network.buffers import Buffers
+from vlane.golden.network.congestion import Congestion, masked_ports
 from vlane.golden.network.meters import TRACE_BORN, TRACE_BTH, TRACE_DELIVERED, TRACE_PSN, TRACE_SOURCE, TRACE_TARGET
 from vlane.golden.network.pacing import HELD
 from vlane.golden.network.state import Network
@@ -45,6 +46,35 @@ AT_ONCE = Congestion(
 """A VL is over its limit from 17 blocks on. After a BECN, a flow sends one packet of one block every 8 cycles."""
 
 Row = tuple[int, int, int, int]
+
+
+@pytest.mark.parametrize(
+    ("mask", "first", "second"),
+    [
+        ("none", set(), set()),
+        ("all", {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}),
+        ("hosts", {0, 1, 2, 3}, {0}),
+        (0b1, set(), set()),
+        (0b10, {0}, {0}),
+        (0b110100, {1, 3, 4}, {1, 3, 4}),
+    ],
+)
+def test_bit_1_of_a_mask_is_the_first_port(mask: str | int, first: set[int], second: set[int]) -> None:
+    """Masks by name and by number select the same ports for golden, for hardware and for Credit_Mask.
+
+    Switch 0 has hosts at ports 0 to 3, switch 1 has one at port 0. Each has five ports, numbered from 1 in a mask.
+    """
+    topology, settings = dumbbell(4, 1), replace(AT_ONCE, victim_mask=mask, credit_mask=mask, starves=True)
+    buffers = Buffers(32, (32,), (32,), (8,))
+
+    port_bits = 3
+    state = settings.marking(topology, port_bits, buffers).markers.port["victim_mask"].reshape(2, 1 << port_bits)
+    for switch, ports in enumerate((first, second)):
+        bits = sum(1 << port for port in ports)
+        assert masked_ports(mask, topology, switch) == ports
+        assert set(state[switch].nonzero()[0].tolist()) == ports
+        assert settings.writes(topology, switch)[0].victim_mask == bits
+        assert settings.starvation_writes(topology, switch)[0].credit_mask == bits
 
 
 def network(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int, *, first_psn: int = 0) -> Network:

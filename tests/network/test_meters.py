@@ -11,17 +11,26 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import new_records
 from vlane.golden.network.meters import (
+    FLITS_IN,
+    LATENCY,
     LATENCY_LEAST,
     LATENCY_MOST,
+    LOST,
+    MADE,
+    PACKETS,
     PARTS,
+    RECEIVED,
     TIMED,
     bin_latency,
     count_delivery,
+    count_generation,
+    count_loss,
     double_measured_window,
     new_meters,
 )
 from vlane.golden.switches.packets import Origin, Packet
 from vlane.sim_top.study.latencies import PERCENTILES, quantile
+from vlane.study.cbr_list import CbrList
 
 _FIELDS = ("source", "target", "dlid", "sl", "born")
 _OF_PACKET = {"dlid", "sl"}
@@ -89,6 +98,41 @@ def test_parts_are_equal_parts_of_the_measured_stretch() -> None:
             meters, origin.born = new_meters(first_cycle=first, end_cycle=end, nics=1), first + cycle
             count_delivery(meters, packet, origin, first + cycle)
             assert meters.part[0, :, TIMED].nonzero()[0].tolist() == [cycle * PARTS // length]
+
+
+@pytest.mark.parametrize(("cycle", "inside"), [(99, False), (100, True), (139, True), (140, False)])
+def test_window_holds_its_first_cycle_and_not_its_end(cycle: int, *, inside: bool) -> None:
+    """Of cycles 100 to 139, the first and the last count for generated, lost and delivered packets, others do not."""
+    packet, origin = _packet()
+    packet.flits = 5
+    meters = new_meters(first_cycle=100, end_cycle=140, nics=1)
+
+    origin.born = cycle
+    count_generation(meters, packet, origin)
+    count_loss(meters, packet, origin, cycle)
+    origin.born = 20
+    count_delivery(meters, packet, origin, cycle)
+
+    counts = meters.part[0, :, [MADE, LOST, RECEIVED]].sum(axis=1).tolist()
+    assert counts == [5 * inside] * 3
+    assert meters.total[0, [PACKETS, FLITS_IN]].tolist() == [inside, 5 * inside]
+    assert meters.part[0, :, TIMED].sum() == 0
+
+
+@pytest.mark.parametrize(("born", "cycle", "timed"), [(99, 120, 0), (100, 120, 1), (100, 139, 1), (100, 140, 0)])
+def test_latency_counts_for_packets_of_the_window(born: int, cycle: int, timed: int) -> None:
+    """A latency counts if the packet is generated and delivered in cycles 100 to 139, also that of a connection."""
+    packet, origin = _packet()
+    one = np.ones(1, np.int64)
+    listed = CbrList(one * 0, one * 0, one * 0, one * 64, np.array([10.0]), one * 50, one * 0)
+    meters = new_meters(first_cycle=100, end_cycle=140, nics=1, connections=listed)
+    origin.born, origin.stream = born, 0
+
+    count_delivery(meters, packet, origin, cycle)
+
+    assert meters.part[0, :, TIMED].sum() == timed
+    assert meters.total[0, LATENCY] == timed * (cycle - born)
+    assert int(meters.connections.each[0].packets) == timed
 
 
 def test_a_doubled_stretch_has_counted_what_came_after_its_old_end() -> None:
