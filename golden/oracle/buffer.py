@@ -61,14 +61,12 @@ class BufferMachine(NamedTuple):
 def buffer_cycle(machine: BufferMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
     state, ins, outs, vls = machine.state, machine.input_fields, machine.output_fields, machine.vls
-    writers, readers = len(machine.write_vl), len(machine.read_vl)
     clear(output_words)
     flits, vl = read(input_words, ins, 1), read(input_words, ins, 2)
-    read_each(input_words, ins, 3, machine.write_vl)
-    read_each(input_words, ins, 3 + writers, machine.write_count)
-    first = 3 + 2 * writers
-    read_each(input_words, ins, first, machine.read_vl)
-    read_each(input_words, ins, first + readers, machine.read_count)
+    element = read_each(input_words, ins, 3, machine.write_vl)
+    element = read_each(input_words, ins, element, machine.write_count)
+    element = read_each(input_words, ins, element, machine.read_vl)
+    element = read_each(input_words, ins, element, machine.read_count)
     _write_outputs(machine, output_words)
     for lane in range(vls):
         write(output_words, outs, 2 + lane, golden.fits(state, lane, state.mtu_flits))
@@ -87,7 +85,7 @@ def buffer_cycle(machine: BufferMachine, input_words: NDArray[np.uint64], output
         machine.rules,
     )
     write(output_words, outs, 1, discarded)
-    _store_flits(machine, input_words, ins[first + 2 * readers, 0])
+    _store_flits(machine, input_words, ins[element, 0])
     if flag(input_words, ins, 0):
         golden.reset(state)
 

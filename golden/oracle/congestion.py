@@ -88,8 +88,8 @@ def cc_marker_cycle(
 ) -> None:
     """Run a clock cycle."""
     seen, ins = machine.input_values, machine.input_fields
-    read_each(input_words, ins, 1, seen.values)
-    read_each(input_words, ins, 1 + len(seen.values), seen.measure)
+    element = read_each(input_words, ins, 1, seen.values)
+    read_each(input_words, ins, element, seen.measure)
     last = len(seen.values) + len(seen.measure) + len(seen.flit)
     for place in range(len(seen.flit)):
         seen.flit[place] = read(input_words, ins, last - place)
@@ -216,9 +216,9 @@ def cc_source_cycle(
 ) -> None:
     """Run a clock cycle."""
     seen, ins = machine.input_values, machine.input_fields
-    read_each(input_words, ins, 1, seen.request)
-    read_each(input_words, ins, 1 + len(seen.request), seen.becn)
-    read_each(input_words, ins, 1 + len(seen.request) + len(seen.becn), seen.setting_write)
+    element = read_each(input_words, ins, 1, seen.request)
+    element = read_each(input_words, ins, element, seen.becn)
+    read_each(input_words, ins, element, seen.setting_write)
     run_cc_source(machine, flag(input_words, ins, 0), output_words)
 
 

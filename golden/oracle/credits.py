@@ -62,9 +62,9 @@ def credit_ib_cycle(
 ) -> None:
     """Run a clock cycle."""
     seen, ins = machine.input_values, machine.input_fields
-    read_each(input_words, ins, 1, seen.flags)
-    read_each(input_words, ins, 1 + len(seen.flags), seen.values)
-    read_each(input_words, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+    element = read_each(input_words, ins, 1, seen.flags)
+    element = read_each(input_words, ins, element, seen.values)
+    read_each(input_words, ins, element, seen.blocks)
     run_credit_ib(machine, flag(input_words, ins, 0), output_words)
 
 
@@ -170,9 +170,9 @@ def credit_opa_cycle(
 ) -> None:
     """Run a clock cycle."""
     seen, ins = machine.input_values, machine.input_fields
-    read_each(input_words, ins, 1, seen.flags)
-    read_each(input_words, ins, 1 + len(seen.flags), seen.values)
-    read_each(input_words, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+    element = read_each(input_words, ins, 1, seen.flags)
+    element = read_each(input_words, ins, element, seen.values)
+    read_each(input_words, ins, element, seen.blocks)
     run_credit_opa(machine, flag(input_words, ins, 0), output_words)
 
 

@@ -71,10 +71,11 @@ def write(port_words: NDArray[np.uint64], places: NDArray[np.int64], element: in
 @inner
 def read_each(
     port_words: NDArray[np.uint64], places: NDArray[np.int64], first_element: int, values: NDArray[np.int64]
-) -> None:
-    """Read consecutive input elements into ``values``, starting with element ``first_element``."""
+) -> int:
+    """Read consecutive input elements into ``values``, starting with ``first_element``. Return the next element."""
     for number in range(len(values)):
         values[number] = read(port_words, places, first_element + number)
+    return first_element + len(values)
 
 
 @inner
