@@ -151,9 +151,7 @@ class _Writer:
         ports = [
             Port(net.name, net.width, net.kind == "input", port_meaning(net, top, self._options)) for net in top.ports
         ]
-        return Written(
-            modules, ports, self._registers, self._wires, self._unnamed, self._instances, self._memory_bits
-        )
+        return Written(modules, ports, self._registers, self._wires, self._unnamed, self._instances, self._memory_bits)
 
     def _module(self, module: Module) -> None:
         """Write a module's parts, then the module. Equal texts get one name."""
