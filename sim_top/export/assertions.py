@@ -18,18 +18,6 @@ _HEAD = """// Assertions of the contract of {name}, bound to every instance of {
 """
 
 
-def check_assertions(block: Block, parameters: Any, *, registered: bool) -> None:
-    """Reject instances without a contract at their ports."""
-    if registered:
-        raise misplaced("--assertions", "with --bus: the checker needs the program ports")
-    component = block.make(parameters)
-    note_use(component)
-    contract = by_name.contract(block.name, component)
-    if contract is None:
-        raise misplaced("--assertions", f"with {block.name} of these parameters: its contract has no assertions")
-    note_use(contract)
-
-
 def assertion_file(block: Block, parameters: Any, name: str, options: Options) -> str:
     """Return the checker of an exported module: a module with the contract's logic, the assertions, and the bind.
 
@@ -41,21 +29,26 @@ def assertion_file(block: Block, parameters: Any, name: str, options: Options) -
         Name of the exported module.
     options : Options
         Options of the exported text, for the reset.
-    """
-    contracts: list[Contract] = []
 
-    def make() -> Contract:
+    Raises
+    ------
+    InputError
+        If the instance has no contract at its ports.
+    """
+
+    def make() -> Contract | None:
         component = block.make(parameters)
         note_use(component)
-        contract = by_name.contract(block.name, component)
-        assert contract is not None
-        contracts.append(contract)
-        return contract
+        return by_name.contract(block.name, component)
 
+    contract = make()
+    if contract is None:
+        raise misplaced("--assertions", f"with {block.name} of these parameters: its contract has no assertions")
+    note_use(contract)
     top = f"{name}_contract"
     stated = Options(reset=options.reset, polarity=options.polarity)
     text = written(make, top, stated)
-    contract, free = contracts[-1], f"{name.upper()}_ANY_INPUTS"
+    free = f"{name.upper()}_ANY_INPUTS"
     outputs = [port.name for port in text.ports if not port.is_input]
     inputs = [port for port in text.ports if port.is_input]
     active = options.reset_port if options.polarity == "high" else f"!{options.reset_port}"

@@ -15,7 +15,7 @@ from vlane.hdl.registers.register_port import RegisteredBlock
 from vlane.parameters import Parameters
 from vlane.registers.description import register_map
 from vlane.sim_top.blocks import Block
-from vlane.sim_top.export.assertions import assertion_file, check_assertions
+from vlane.sim_top.export.assertions import assertion_file
 from vlane.sim_top.export.axi_stream import axi_stream_files, check_streams
 from vlane.sim_top.export.core_file import core_file
 from vlane.sim_top.export.file_heads import FileHead, command_line
@@ -115,7 +115,8 @@ def export_block(
         check_streams(block.name, parameters)
         given["--stream"] = "axi"
     if assertions:
-        check_assertions(block, parameters, registered=registered)
+        if registered:
+            raise misplaced("--assertions", "with --bus: the checker needs the program ports")
         given["--assertions"] = ""
     head = FileHead(title, parameters, command_line(block, parameters, given))
     registers = register_map(block.name, parameters) if registered else None
