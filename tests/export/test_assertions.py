@@ -126,7 +126,7 @@ def test_the_checker_names_every_assumption_and_guarantee(tmp_path: Path) -> Non
     [
         ("lft", ()),
         ("vlarb", ("--param", "form=line_rate")),
-        ("ib_switch", ("--param", "form=fast")),
+        ("ib_switch", tuple(f"--param={each}" for each in ("crossbar=per_vl", "minimum=8", "maximum=8"))),
         ("vlarb", ("--bus", "axi_lite")),
     ],
 )
