@@ -15,6 +15,8 @@
     ``HOLES``: code that the stimulus does not reach, with reasons. Optional.
 ``directed``
     ``STEPS``: cycles as pairs of inputs and expected outputs, written by hand. Schedulers have ``SCENARIOS`` instead.
+``contract``, of the family
+    ``contract`` returns the assumptions and guarantees of a component at its ports, or ``None``. Optional.
 ``bench``
     The cocotb bench of a block that needs more than the common one (``tb/machinery/cocotb_benches/bench.py``).
 """
@@ -29,6 +31,7 @@ from vlane.families import FAMILY_OF
 from vlane.schedulers.registry import SCHEDULERS
 from vlane.tb.machinery.native.hole import Hole, Untaken
 from vlane.tb.machinery.plants.plant import Plant
+from vlane.tb.machinery.proofs.contract import Contract
 
 
 def module_name(name: str, part: str) -> str:
@@ -63,6 +66,13 @@ def judged_holes(name: str) -> tuple[Hole | Untaken, ...]:
     if find_spec(module) is None:
         return ()
     found: tuple[Hole | Untaken, ...] = import_module(module).HOLES
+    return found
+
+
+def contract(name: str, component: Any) -> Contract | None:
+    """Return the contract of a component at its ports, or ``None`` if the block or the form has none."""
+    module = f"vlane.tb.{FAMILY_OF[name]}.contract"
+    found: Contract | None = import_module(module).contract(component) if find_spec(module) else None
     return found
 
 

@@ -194,7 +194,8 @@ class CreditIB(wiring.Component):
     grant_blocks : In(7)
         Size of the starting packet, in blocks.
     tail : In(1)
-        The packet's last flit leaves; for a packet of one flit, in the cycle of ``grant``.
+        The packet's last flit leaves; for a packet of one flit, in the cycle of ``grant``. The tail wins over a grant:
+        grant no packet of several flits in another packet's tail cycle (CIB-8).
     fcp_valid : Out(1)
         An FCP is due, and no packet is in transmission.
     fcp : Out(48)

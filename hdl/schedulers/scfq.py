@@ -114,14 +114,15 @@ class SCFQ(Scheduler):
     def _shared_unit(self, m: Module, untagged: Signal, missing: Signal) -> list[Value]:
         """Compute one missing tag per cycle, round robin. The new tag takes part in this cycle's decision."""
         m.submodules.unit = unit = ListSearch(self.requesters)
-        made = Signal(self.tag_bits)
-        size = one_of(unit.chosen, (Value.cast(self.sizes[r]) for r in range(self.requesters)))
+        made, size, reciprocal = Signal(self.tag_bits), Signal(7), Signal(self.reciprocal_bits)
         m.d.comb += [
+            size.eq(one_of(unit.chosen, (Value.cast(self.sizes[r]) for r in range(self.requesters)))),
+            reciprocal.eq(one_of(unit.chosen, self.reciprocals)),
             unit.eligible.eq(untagged),
             unit.pointer.eq(self.unit_last),
             unit.weight_left.eq(0),
             missing.eq(untagged & ~unit.chosen),
-            made.eq(self.virtual_time + size * one_of(unit.chosen, self.reciprocals)),
+            made.eq(self.virtual_time + size * reciprocal),
         ]
         m.d.comb += self.takes_lane.eq(unit.chosen)
         m.d.sync += self.has_tag.eq((self.has_tag & ~self.lost) | unit.chosen)

@@ -24,6 +24,8 @@ from vlane.tables.sl2vl import SL2VLParameters
 class FastSwitch(Switch):
     """Virtual cut-through switch whose inputs bid for outputs (IBF-1 to IBF-10, ``docs/fast_switch.md``).
 
+    A packet has as many flits as the length in its header gives. The switch does not check this (IBS-H4).
+
     Parameters
     ----------
     parameters : IBSwitchParameters

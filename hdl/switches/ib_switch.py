@@ -21,6 +21,9 @@ class IBSwitch(SL2VLSwitch):
 
     Every output is registered: a packet scheduled in cycle t is on ``tx`` from t + 1 on.
 
+    A packet has as many flits as the length in its header gives. The switch does not check this. A packet of another
+    length damages the later packets of its lane until the reset (IBS-H4).
+
     Parameters
     ----------
     parameters : IBSwitchParameters

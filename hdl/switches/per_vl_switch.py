@@ -20,6 +20,8 @@ class PerVLSwitch(SL2VLSwitch):
 
     Every output is registered, as in ``IBSwitch``. A pair is a (port, VL), numbered port * lanes + VL.
 
+    A packet has as many flits as the length in its header gives. The switch does not check this (IBS-H4).
+
     Parameters
     ----------
     parameters : IBSwitchParameters

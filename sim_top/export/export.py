@@ -15,6 +15,7 @@ from vlane.hdl.registers.register_port import RegisteredBlock
 from vlane.parameters import Parameters
 from vlane.registers.description import register_map
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.export.assertions import assertion_file
 from vlane.sim_top.export.axi_stream import axi_stream_files, check_streams
 from vlane.sim_top.export.core_file import core_file
 from vlane.sim_top.export.file_heads import FileHead, command_line
@@ -63,6 +64,7 @@ def export_block(
     seed: int = 1,
     registered: bool = False,
     streams: bool = False,
+    assertions: bool = False,
     options: Options | None = None,
     split: bool = False,
     force: bool = False,
@@ -87,6 +89,8 @@ def export_block(
         Whether the block sits behind AXI4-Lite registers, whose map is also written.
     streams : bool
         Whether to write wrappers with AXI4-Stream on the links.
+    assertions : bool
+        Whether to write a checker with the assertions of the block's contract.
     options : Options, optional
         Reset, initial values, prefix and comments of the text.
     split : bool
@@ -110,6 +114,10 @@ def export_block(
     if streams:
         check_streams(block.name, parameters)
         given["--stream"] = "axi"
+    if assertions:
+        if registered:
+            raise misplaced("--assertions", "with --bus: the checker needs the program ports")
+        given["--assertions"] = ""
     head = FileHead(title, parameters, command_line(block, parameters, given))
     registers = register_map(block.name, parameters) if registered else None
     map_name, name = name or block.name, name or block.name + ("_axi_lite" if registered else "")
@@ -143,6 +151,8 @@ def export_block(
         files |= register_files(registers, parameters, map_name)
     if streams:
         files |= axi_stream_files(name, text.ports, parameters, options)
+    if assertions:
+        files[f"{name}_checks.sv"] = assertion_file(block, parameters, name, options)
     if bench_cycles:
         recording = (
             record(block.name, parameters, ports, block.qualify, cycles=bench_cycles, seed=seed)

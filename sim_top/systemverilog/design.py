@@ -102,6 +102,8 @@ class Module:
     name: str = ""
     registers: list[tuple[str, Node]] = field(default_factory=list)
     """Registers: name in the Amaranth design, and where it is written."""
+    wires: list[tuple[str, Node]] = field(default_factory=list)
+    """Other signals: name in the Amaranth design, and where it is written."""
     path: tuple[str, ...] = ()
     memory: MemoryInstance | None = None
     functions: list[Any] = field(default_factory=list)
@@ -227,6 +229,12 @@ class Builder:
                 for signal in stmts._lhs_signals():
                     if len(signal):
                         module.registers.append((info.signal_names[signal], nodes[id(signal)]))
+        registers = {id(s) for d, each in fragment.statements.items() if d != "comb" for s in each._lhs_signals()}
+        module.wires = [
+            (info.signal_names[signal], nodes[id(signal)])
+            for signal in info.used_signals
+            if len(signal) and id(signal) not in registers
+        ]
         driven = self._driven[id(fragment)]
         module.assignments += [
             Assignment(Set(nodes[id(signal)], const(signal.init, len(signal))), signal.src_loc)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,7 @@ class _Text:
             lines += ["//", *(f"// {line}" for line in textwrap.wrap(f"Parameters: {given}", _COMMENT))]
         if self._options.sources:
             lines.append(f"// Source: {type(component).__module__}")
-        return lines
+        return lines if self._m.path else [*lines, *_memory_list(self._m)]
 
     def _ports(self) -> Iterator[str]:
         ports = self._m.ports
@@ -291,6 +292,25 @@ class _Text:
         lines = [f"    {line}," for line in shown]
         lines[-1] = lines[-1][:-1]
         return [f"  {part.module.name} {part.name} (", *lines, "  );"]
+
+
+def _memory_list(top: Module) -> list[str]:
+    """Return the part of the top's header that lists the memories: number, size, ports, and kind of read."""
+    found: Counter[str] = Counter()
+    waiting = [top]
+    while waiting:
+        for part in waiting.pop().parts:
+            memory = part.module.memory
+            if memory is None:
+                waiting.append(part.module)
+                continue
+            reads, writes = memory._read_ports, memory._write_ports
+            kinds = {"in the same cycle (asynchronously)" if p._domain == "comb" else "one cycle later" for p in reads}
+            size = f"{memory._data.depth} words of {len(memory._data[0])} bits"
+            ports = f"{len(writes)} written, {len(reads)} read {' or '.join(sorted(kinds))}"
+            found[f"{part.module.name}: {size}, ports: {ports}"] += 1
+    entries = [f"// {number} x {text}" for text, number in sorted(found.items())]
+    return ["//", "// Memories:", *entries] if entries else []
 
 
 def _label(pattern: str) -> str:

@@ -91,7 +91,9 @@ def change_all(module: Module, change: Callable[[Node], Node | None], *, targets
         part.connections = [
             (port, node if port.kind == "output" and not targets else new(node)) for port, node in part.connections
         ]
-    module.registers = [(name, new(node) if targets else node) for name, node in module.registers]
+    if targets:
+        module.registers = [(name, new(node)) for name, node in module.registers]
+        module.wires = [(name, new(node)) for name, node in module.wires]
 
 
 def rewritten_index(node: Node, new: Callable[[Node], Node]) -> Node:
@@ -213,6 +215,7 @@ def _drop_unread(module: Module) -> None:
         module.processes = [process for process in module.processes if process.body]
         module.nets = [net for net in module.nets if net in live]
         module.registers = [(name, node) for name, node in module.registers if node.data[0] in live]
+        module.wires = [(name, node) for name, node in module.wires if node.data[0] in live]
         if not dead and before == len(module.assignments):
             return
 

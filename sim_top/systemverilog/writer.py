@@ -81,6 +81,8 @@ class Written:
         Ports of the top in order.
     registers : list of Register
         All registers, for proofs of equivalence.
+    wires : list of Register
+        Other signals of the design that the text contains.
     unnamed : list of str
         Nets of expressions that are named by their reader, because the source has no name for them.
     instances : dict of str to list of (str, str)
@@ -92,6 +94,7 @@ class Written:
     modules: dict[str, str]
     ports: list[Port]
     registers: list[Register]
+    wires: list[Register]
     unnamed: list[str]
     instances: dict[str, list[tuple[str, str]]]
     memory_bits: dict[str, int]
@@ -136,6 +139,7 @@ class _Writer:
         self._used = {name}
         self._order: list[tuple[str, str]] = []
         self._registers: list[Register] = []
+        self._wires: list[Register] = []
         self._unnamed: list[str] = []
         self._instances: dict[str, list[tuple[str, str]]] = {}
         self._memory_bits: dict[str, int] = {}
@@ -147,7 +151,7 @@ class _Writer:
         ports = [
             Port(net.name, net.width, net.kind == "input", port_meaning(net, top, self._options)) for net in top.ports
         ]
-        return Written(modules, ports, self._registers, self._unnamed, self._instances, self._memory_bits)
+        return Written(modules, ports, self._registers, self._wires, self._unnamed, self._instances, self._memory_bits)
 
     def _module(self, module: Module) -> None:
         """Write a module's parts, then the module. Equal texts get one name."""
@@ -209,9 +213,10 @@ class _Writer:
         return wanted
 
     def _map(self, module: Module, design: tuple[str, ...], text: tuple[str, ...]) -> None:
-        for name, node in module.registers:
-            net, low = node.data
-            self._registers.append(Register((*design, name), (*text, net.name), low, node.width))
+        for found, named in ((self._registers, module.registers), (self._wires, module.wires)):
+            for name, node in named:
+                net, low = node.data
+                found.append(Register((*design, name), (*text, net.name), low, node.width))
         for part in module.parts:
             if part.module.memory is None:
                 self._map(part.module, (*design, part.module.path[-1]), (*text, part.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -34,6 +35,42 @@ LANE_TURNS = {
     "other lanes.",
 }
 """Additional properties of schedulers in which a requester may change its offered lane until it sends."""
+
+
+def claim_grants(claim: Callable[..., None], m: Module, ports: Any, scheduler: Any) -> tuple[Value, Value]:
+    """Claim the properties of grants that inputs and outputs show.
+
+    Return the lanes that can send, and the granted data lane, one-hot.
+
+    Parameters
+    ----------
+    claim : callable
+        Collector of the claims.
+    ports : object
+        Ports of the scheduler, by name.
+    scheduler : Scheduler
+        The component, for its lanes.
+    """
+    lanes = range(scheduler.data_vls)
+    able, granted = Signal(len(ports.heads.request), name="able"), Signal(scheduler.data_vls, name="granted")
+    vl15_able = able[scheduler.data_vls] if scheduler.vl15 else Value.cast(0)
+    from_vl15, from_data = Signal(name="from_vl15"), Signal(name="from_data")
+    m.d.comb += [
+        able.eq(ports.heads.request & ports.heads.fits),
+        from_vl15.eq(Value.cast(ports.from_list) == int(ListCode.VL15)),
+        from_data.eq(ports.grant & ~from_vl15),
+        granted.eq(Cat((ports.vl == lane + (scheduler.vl15 and lane >= VL15)) & from_data for lane in lanes)),
+    ]
+    claim(m, "vl15-first", from_vl15 == vl15_able)
+    if scheduler.vl15:
+        size = ports.heads.blocks[scheduler.data_vls]
+        claim(m, "vl15-first", ports.grant & (ports.vl == VL15) & (ports.blocks == size), when=from_vl15)
+    claim(m, "no-grant-no-packet", Cat(ports.vl, ports.blocks) == 0, when=~ports.grant)
+    claim(m, "hold", ~from_data, when=ports.hold_data)
+    claim(m, "able", (granted & able[: scheduler.data_vls]).any(), when=from_data)
+    for lane in lanes:
+        claim(m, "size", ports.blocks == ports.heads.blocks[lane], when=granted[lane])
+    return able, granted
 
 
 def model_sizes(scheduler: Any) -> Value:
@@ -89,26 +126,11 @@ class SchedulerProperties(Properties):
         m, claim = self.m, self.claim
         s = self.scheduler
         m.submodules.scheduler = self.module = elaborated_module(s)
-        able = Signal(s.lanes)
-        vl15_able = able[s.data_vls] if s.vl15 else Value.cast(0)
-        m.d.comb += able.eq(s.heads.request & s.heads.fits)
-        from_vl15 = Value.cast(s.from_list) == int(ListCode.VL15)
-        from_data = s.grant & ~from_vl15
-        claim(m, "list", from_vl15 | (Value.cast(s.from_list) == int(ListCode.NONE)))
-        claim(m, "vl15-first", from_vl15 == vl15_able)
-        claim(m, "no-grant-no-packet", Cat(s.vl, s.blocks) == 0, when=~s.grant)
-        if s.vl15:
-            size = s.heads.blocks[s.lanes - 1]
-            claim(m, "vl15-first", s.grant & (s.vl == VL15) & (s.blocks == size), when=from_vl15)
-        claim(m, "hold", ~from_data, when=s.hold_data)
-        granted = self.granted
-        m.d.comb += granted.eq(
-            Cat((s.vl == lane + (s.vl15 and lane >= VL15)) & from_data for lane in range(s.data_vls))
-        )
-        claim(m, "able", (granted & able[: s.data_vls]).any(), when=from_data)
+        able, granted = claim_grants(claim, m, s, s)
+        claim(m, "list", Cat(Value.cast(s.from_list) == int(each) for each in (ListCode.VL15, ListCode.NONE)).any())
+        m.d.comb += self.granted.eq(granted)
         for lane in range(s.data_vls):
-            claim(m, "size", s.blocks == s.heads.blocks[lane], when=granted[lane])
-            claim(m, "winner", s.winner == (1 << self.owners[lane]), when=granted[lane])
+            claim(m, "winner", s.winner == (1 << self.owners[lane]), when=self.granted[lane])
         self._requesters(m, able)
         self._claim_frozen(m)
         self._claim_own_properties(m)

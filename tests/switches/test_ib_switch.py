@@ -416,6 +416,56 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
     assert seen == {10: header, 18: 77}
 
 
+def packets_sent(model: Any, packets: list[list[tuple[int, bool]]], *, reset_at: int = 0) -> dict[int, list[int]]:
+    """Return, by output, the destinations of the packets that leave, after input 0 got one packet every 10 cycles.
+
+    Parameters
+    ----------
+    packets : list of list of (int, bool)
+        Flits of each packet: the blocks in the header if the flit is marked as first, else 0; whether it is the last.
+    reset_at : int
+        Packet before which the switch is reset and its table written again.
+    """
+    rows = np.zeros((10 * len(packets) + 40, model.input_words), np.uint64)
+    for start in (0, 10 * reset_at):
+        model.inputs["rst"].put(rows[start], 1)
+        for step, write in enumerate(({"top": 1, "lid": 3}, {"lid": 1, "port": 1}, {"lid": 2, "port": 2})):
+            for name, value in {"enable": 1, **write}.items():
+                model.inputs[f"lft__{name}"].put(rows[start + 1 + step], value)
+    for row in rows:
+        model.inputs["ready"].put(row, 0b11)
+    for number, packet in enumerate(packets):
+        for place, (blocks, last) in enumerate(packet):
+            header = 2 << 48 | (1 + number % 2) << 32 | (16 * blocks - 1) << 16 if blocks else number
+            flit = {"valid": 1, "first": blocks > 0, "last": last, "data": header}
+            for name, value in flit.items():
+                model.inputs[f"rx__0__{name}"].put(rows[10 * number + 5 + place], int(value))
+    out = model.run(rows)
+    found = {}
+    for port in range(2):
+        valid, first, sent = (model.outputs[f"tx__{port}__{name}"].get(out) for name in ("valid", "first", "data"))
+        found[port + 1] = [int(sent[cycle]) >> 32 & 0xFFFF for cycle in np.flatnonzero(valid & first)]
+    return found
+
+
+def test_a_wrong_packet_length_damages_its_lane_until_reset() -> None:
+    """IBS-H4: flits past the length misroute the lane's later packets, missing ones take its space, until a reset."""
+    one = [(1, True)]
+    shape = {**BLOCKS["ib_switch"].defaults(), **PARAMETERS}
+    with compile_model(IBSwitch(IBSwitchParameters(**shape)), "ib_switch") as model:
+        sound = packets_sent(model, [one] * 6)
+        long = packets_sent(model, [[(1, False), (0, True)], *[one] * 5])
+        long_then_reset = packets_sent(model, [[(1, False), (0, True)], one, *[one] * 4], reset_at=2)
+        short = packets_sent(model, [*[[(2, True)]] * 8])
+        short_then_reset = packets_sent(model, [*[[(2, True)]] * 4, *[one] * 4], reset_at=4)
+
+    assert sound == {1: [1, 1, 1], 2: [2, 2, 2]}
+    assert long == {1: [1, 2, 2], 2: [1, 1]}
+    assert long_then_reset == {1: [1, 1, 1], 2: [2, 2]}
+    assert short == {1: [1, 1], 2: [2]}
+    assert short_then_reset == {1: [1, 1, 1, 1], 2: [2, 2, 2]}
+
+
 PROOFS = ("allocation", "room", "limits", "pair-turns", "connections", "input-waits", "starvation", "measure-of-six")
 """Small instances. ``make formal`` proves all instances."""
 

@@ -41,6 +41,9 @@ def export(
     stream: Annotated[
         str, typer.Option(metavar="STREAM", help="Also write wrappers with streams on the links of ib_switch: axi.")
     ] = "",
+    assertions: Annotated[  # noqa: FBT002
+        bool, typer.Option("--assertions", help="Also write a checker with the assertions of the contract.")
+    ] = False,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of module, files and core. [default: BLOCK]")
     ] = None,
@@ -73,7 +76,7 @@ def export(
     """
     if block == _ORACLE:
         unused = {"--testbench": testbench, "--bus": bus, "--stream": stream, "--initial": initial, "--prefix": prefix}
-        unused |= {"--sources": sources, "--split": split, "--reset": reset != "sync"}
+        unused |= {"--sources": sources, "--split": split, "--assertions": assertions, "--reset": reset != "sync"}
         unused |= {"--reset-polarity": reset_polarity != "high"}
         for option, is_given in unused.items():
             if is_given:
@@ -100,6 +103,7 @@ def export(
         seed=seed,
         registered=bool(bus),
         streams=bool(stream),
+        assertions=assertions,
         options=Options(reset, reset_polarity, initial, prefix, sources),
         split=split,
         force=force,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import or_
 from typing import Any, ClassVar
@@ -12,7 +13,87 @@ from vlane.tb.buffers.vlbuffer.proofs_account import BufferModel
 from vlane.tb.credits.proofs_room_account import AdmissionModel
 from vlane.tb.machinery.proofs.inside import inner_signal, memory_entries
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.tables.proofs_tables import constant, wrapped
+from vlane.tb.tables.proofs_tables import at, constant, wrapped
+
+
+class LaneModel:
+    """Reference model of one lane, driven by the ports: flits reserved, written and read.
+
+    Parameters
+    ----------
+    claim : callable
+        Collector of the claims.
+    buffer : object
+        Ports of the buffer by name, and its parameters.
+    lane : Value or int
+        Modelled lane.
+    """
+
+    def __init__(self, claim: Callable[..., None], buffer: Any, lane: Value | int) -> None:
+        self.claim, self.buffer, self.lane = claim, buffer, lane
+
+    def counts(self, m: Module) -> None:
+        """Claim the flits reserved for the lane, and those in it."""
+        b, claim = self.buffer, self.claim
+        gained, used, held, leaving = Signal(10), Signal(16), Signal(16), Signal(4)
+        m.d.comb += [
+            gained.eq(Mux(b.accepted & (b.reserve_vl == self.lane), b.reserve_flits, 0)),
+            leaving.eq(self._leaving(held)),
+        ]
+        written = self._written(m, held, used + gained)
+        m.d.sync += [used.eq(used + gained - leaving), held.eq(held + written - leaving)]
+        claim(m, "reserved", at(b.used, self.lane) == used)
+        claim(m, "held", at(b.held, self.lane) == held)
+
+    def _leaving(self, held: Value) -> Value:
+        """Return how many flits leave the lane: the first port that removes any has priority (VLB-6, VLB-7)."""
+        b, leaving = self.buffer, Value.cast(0)
+        for port in reversed(range(b.parameters.readers)):
+            most = Mux(held < b.parameters.read_flits, held, b.parameters.read_flits)
+            removes = Mux(b.read_count[port] < most, b.read_count[port], most)
+            leaving = Mux((b.read_vl[port] == self.lane) & (removes != 0), removes, leaving)
+        return leaving
+
+    def _written(self, m: Module, held: Value, reserved: Value) -> Value:
+        """Return how many flits are written into the lane's reserved space."""
+        b, count, written, room = self.buffer, Value.cast(0), Signal(4), Signal(16)
+        for port in range(b.parameters.writers):
+            given = Mux(b.write_count[port] < b.parameters.write_flits, b.write_count[port], b.parameters.write_flits)
+            count = count + Mux(b.write_vl[port] == self.lane, given, 0)
+        m.d.comb += [room.eq(reserved - held), written.eq(Mux(count < room, count, room))]
+        return written
+
+
+def claim_room(claim: Callable[..., None], m: Module, buffer: Any) -> Signal:
+    """Claim which packets are accepted: the storage has a slot for each reserved flit and each unused minimum.
+
+    Return the flits that are reserved, or kept free for a lane's minimum.
+    """
+    b, given = buffer, buffer.parameters
+    promised, asks = Signal(16), Signal()
+    room = AdmissionModel(given.flits, given.minimum, given.maximum)
+    m.d.comb += [promised.eq(room.promised(b.used)), asks.eq(b.reserve_flits != 0)]
+    claim(m, "storage", promised <= given.flits)
+    fits = []
+    for vl, (used, held) in enumerate(zip(b.used, b.held, strict=True)):
+        fits.append((b.reserve_vl == vl) & room.fits(used, b.reserve_flits, promised))
+        claim(m, "room", b.room[vl] == room.fits(used, given.mtu_flits, promised))
+        claim(m, "bounds", (used <= given.maximum) & (held <= used))
+    claim(m, "accepted", b.accepted == reduce(or_, fits), when=asks)
+    claim(m, "accepted", ~b.accepted, when=~asks)
+    return promised
+
+
+def claim_readable(claim: Callable[..., None], m: Module, buffer: Any) -> None:
+    """Claim how many flits each read port shows, and that its other positions are 0."""
+    b, most_read = buffer, buffer.parameters.read_flits
+    for port in range(buffer.parameters.readers):
+        held = Signal(16, name=f"held_at_{port}")
+        m.d.comb += held.eq(at(b.held, b.read_vl[port]))
+        claim(m, "readable", b.readable[port] == Mux(held < most_read, held, most_read))
+        for index in range(most_read):
+            flit = b.read_data[port * most_read + index]
+            claim(m, "readable", flit == 0, when=b.readable[port] <= index)
 
 
 class VLBufferProperties(Properties):
@@ -52,56 +133,11 @@ class VLBufferProperties(Properties):
     def elaborate(self, _platform: object) -> Module:
         m, b = self.m, self.buffer
         m.submodules.buffer = b
-        self._room(m)
-        gained = Signal(10)
-        m.d.comb += gained.eq(Mux(b.accepted & (b.reserve_vl == self.lane), b.reserve_flits, 0))
-        used, held, leaving = Signal(16), Signal(16), Signal(4)
-        m.d.comb += leaving.eq(self._leaving(held))
-        written = self._written(m, held, used + gained)
-        m.d.sync += [used.eq(used + gained - leaving), held.eq(held + written - leaving)]
-        self.claim(m, "reserved", self._of_lane(b.used) == used)
-        self.claim(m, "held", self._of_lane(b.held) == held)
-        for vl in range(b.vls):
-            self.claim(m, "bounds", (b.used[vl] <= b.maximum) & (b.held[vl] <= b.used[vl]))
+        claim_totals(self, m, b, b.used, claim_room(self.claim, m, b))
+        LaneModel(self.claim, b, self.lane).counts(m)
         self._discarded(m)
-        self._readable(m)
+        claim_readable(self.claim, m, b)
         return m
-
-    def _of_lane(self, values: Any) -> Value:
-        return Array(values[vl] for vl in range(self.buffer.vls))[self.lane]
-
-    def _room(self, m: Module) -> None:
-        """Claim which packets are accepted: the storage has a slot for each reserved flit and each unused minimum."""
-        b = self.buffer
-        promised, asks = Signal(16), Signal()
-        room = AdmissionModel(b.flits, b.minimum, b.maximum)
-        m.d.comb += [promised.eq(room.promised(b.used)), asks.eq(b.reserve_flits != 0)]
-        self.claim(m, "storage", promised <= b.flits)
-        claim_totals(self, m, b, b.used, promised)
-        fits = []
-        for vl in range(b.vls):
-            fits.append((b.reserve_vl == vl) & room.fits(b.used[vl], b.reserve_flits, promised))
-            self.claim(m, "room", b.room[vl] == room.fits(b.used[vl], b.mtu_flits, promised))
-        self.claim(m, "accepted", b.accepted == reduce(or_, fits), when=asks)
-        self.claim(m, "accepted", ~b.accepted, when=~asks)
-
-    def _leaving(self, held: Value) -> Value:
-        """Return how many flits leave the lane: the first port that removes any has priority (VLB-6, VLB-7)."""
-        b, leaving = self.buffer, Value.cast(0)
-        for port in reversed(range(b.readers)):
-            most = Mux(held < b.read_flits, held, b.read_flits)
-            removes = Mux(b.read_count[port] < most, b.read_count[port], most)
-            leaving = Mux((b.read_vl[port] == self.lane) & (removes != 0), removes, leaving)
-        return leaving
-
-    def _written(self, m: Module, held: Value, reserved: Value) -> Value:
-        """Return how many flits are written into the lane's reserved space."""
-        b, count, written, room = self.buffer, Value.cast(0), Signal(4), Signal(16)
-        for port in range(b.writers):
-            given = Mux(b.write_count[port] < b.write_flits, b.write_count[port], b.write_flits)
-            count = count + Mux(b.write_vl[port] == self.lane, given, 0)
-        m.d.comb += [room.eq(reserved - held), written.eq(Mux(count < room, count, room))]
-        return written
 
     def _discarded(self, m: Module) -> None:
         """Claim that written flits gained by no lane are counted as discarded."""
@@ -115,17 +151,6 @@ class VLBufferProperties(Properties):
             written.eq(sum(Mux(count < b.write_flits, count, b.write_flits) for count in b.write_count)),
         ]
         self.claim(m, "discarded", written == gone + after - before, when=ran[0] & (written != 0))
-
-    def _readable(self, m: Module) -> None:
-        b = self.buffer
-        for port in range(b.readers):
-            held = Signal(16, name=f"held_at_{port}")
-            m.d.comb += held.eq(sum(Mux(b.read_vl[port] == vl, b.held[vl], 0) for vl in range(b.vls)))
-            most = Mux(held < b.read_flits, held, b.read_flits)
-            self.claim(m, "readable", b.readable[port] == most)
-            for index in range(b.read_flits):
-                flit = b.read_data[port * b.read_flits + index]
-                self.claim(m, "readable", flit == 0, when=b.readable[port] <= index)
 
 
 def claim_totals(properties: Properties, m: Module, buffer: Any, used: Any, promised: Value) -> None:

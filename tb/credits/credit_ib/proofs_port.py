@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -29,6 +30,92 @@ def check_sum_of(body: Value) -> Value:
 def within_window(limit: Value, blocks: Value) -> Value:
     """Return whether a limit is 0 to 2048 ahead of a number of blocks, modulo 4096."""
     return (limit - blocks)[:COUNTER_BITS] <= CREDIT_CAP
+
+
+class LaneModel:
+    """Reference model of one lane, driven by the ports.
+
+    Parameters
+    ----------
+    claim : callable
+        Collector of the claims.
+    port : object
+        Ports of the block by name, and its parameters.
+    lane : Value or int
+        Modelled lane.
+    """
+
+    def __init__(self, claim: Callable[..., None], port: Any, lane: Value | int) -> None:
+        self.claim, self.port, self.lane = claim, port, lane
+
+    def of_lane(self, values: Any) -> Value:
+        """Return the value of the lane."""
+        return at([values[vl] for vl in range(self.port.parameters.data_vls)], self.lane)
+
+    def sender(self, m: Module, received_fcp: Signal) -> Signal:
+        """Claim the sender's counters and decisions, and return the blocks sent."""
+        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
+        sent, limit, sound, is_lane = Signal(_WIDE), Signal(COUNTER_BITS), Signal(), Signal()
+        with m.If(p.grant & (p.grant_vl == self.lane)):
+            m.d.sync += sent.eq(sent + p.grant_blocks)
+        self.claim(m, "sent", self.of_lane(p.fctbs) == sent[:COUNTER_BITS])
+        m.d.comb += [
+            is_lane.eq(packet.vl < p.parameters.data_vls),
+            sound.eq((packet.lpcrc == check_sum_of(p.fcp_in[16:])) & (packet.op <= 1) & is_lane),
+            received_fcp.eq(p.fcp_arrived & sound & (packet.vl == self.lane)),
+        ]
+        self.claim(m, "sound", p.fcp_bad == ~sound, when=p.fcp_arrived)
+        self.claim(m, "sound", ~p.fcp_bad, when=~p.fcp_arrived)
+        with m.If(received_fcp):
+            m.d.sync += limit.eq(packet.fccl)
+        self.claim(m, "limit", self.of_lane(p.fccl) == limit)
+        fits = self.of_lane(p.fits)
+        allowed = within_window(limit, sent + self.of_lane(p.blocks))
+        self.claim(m, "window", fits == allowed, when=~p.initializing)
+        self.claim(m, "window", ~fits, when=p.initializing)
+        return sent
+
+    def receiver(self, m: Module, received_fcp: Signal) -> tuple[Value, Value]:
+        """Claim the receiver's counters. Return its limit, and whether an FCP reveals a loss."""
+        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
+        whole = p.parameters.buffer_blocks
+        said, since, held, taken = Signal(COUNTER_BITS), Signal(_WIDE), Signal(_WIDE), Signal(_WIDE)
+        abr, limit, free = Signal(COUNTER_BITS), Signal(COUNTER_BITS), Signal(_WIDE)
+        here = p.arrived & (p.arrived_vl == self.lane)
+        enough = held + p.arrived_blocks <= whole
+        self.claim(m, "accepted", p.accepted == enough, when=here)
+        self.claim(m, "accepted", ~p.accepted, when=~p.arrived | (p.arrived_vl >= p.parameters.data_vls))
+        m.d.comb += [taken.eq(Mux(here & enough, p.arrived_blocks, 0)), abr.eq(said + since)]
+        with m.If(received_fcp):
+            m.d.sync += [said.eq(packet.fctbs), since.eq(taken)]
+        with m.Else():
+            m.d.sync += since.eq(since + taken)
+        self.claim(m, "received", self.of_lane(p.abr) == abr)
+        frees = p.freed & (p.freed_vl == self.lane) & (held + taken != 0)
+        m.d.sync += held.eq(held + taken - frees)
+        m.d.comb += [free.eq(whole - held), limit.eq(abr + Mux(free > CREDIT_CAP, CREDIT_CAP, free))]
+        self.claim(m, "room", (held <= whole) & (self.of_lane(p.room) == free))
+        return limit, received_fcp & (packet.fctbs != abr)
+
+    def between_packets(self, m: Module) -> Signal:
+        """Claim that no FCP is offered inside a packet, and return whether a packet is under way."""
+        p, under_way = self.port, Signal()
+        with m.If(p.tail):
+            m.d.sync += under_way.eq(0)
+        with m.Elif(p.grant):
+            m.d.sync += under_way.eq(1)
+        self.claim(m, "between-packets", ~p.fcp_valid, when=under_way)
+        return under_way
+
+    def packet(self, m: Module, sent: Value, limit: Value) -> None:
+        """Claim the fields of the offered FCP."""
+        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp)
+        of_lane = p.fcp_valid & (packet.vl == self.lane)
+        self.claim(m, "contents", packet.fctbs == sent[:COUNTER_BITS], when=of_lane)
+        self.claim(m, "contents", packet.op == p.initializing, when=p.fcp_valid)
+        self.claim(m, "contents", packet.lpcrc == check_sum_of(p.fcp[16:]), when=p.fcp_valid)
+        self.claim(m, "contents", p.fcp == Const(0, 48), when=~p.fcp_valid)
+        self.claim(m, "promise", packet.fccl == limit, when=of_lane)
 
 
 class CreditIBPortProperties(Properties):
@@ -68,6 +155,7 @@ class CreditIBPortProperties(Properties):
         super().__init__()
         self.port, self.m = port, Module()
         self.lane = constant(self.m, "watched_lane", 4, 0, port.data_vls - 1)
+        self.model = LaneModel(self.claim, port, self.lane)
 
     def ports(self) -> list[Value]:
         """Return the free inputs of the proof."""
@@ -77,16 +165,14 @@ class CreditIBPortProperties(Properties):
         m, p = self.m, self.port
         m.submodules.port = p
         heard = Signal()
-        sent = self._sender(m, heard)
-        limit, lost = self._receiver(m, heard)
-        self._packet(m, sent, limit)
+        sent = self.model.sender(m, heard)
+        limit, lost = self.model.receiver(m, heard)
+        self.model.packet(m, sent, limit)
+        self.claim(m, "contents", data.View(FCP_LAYOUT, p.fcp).vl == p.offer.vl, when=p.fcp_valid)
+        self.claim(m, "contents", p.offer.sends == p.fcp_taken, when=p.fcp_valid)
+        self.claim(m, "contents", ~p.offer.sends, when=~p.fcp_valid)
         self._watchdog(m, heard)
-        under_way = Signal()
-        with m.If(p.tail):
-            m.d.sync += under_way.eq(0)
-        with m.Elif(p.grant):
-            m.d.sync += under_way.eq(1)
-        self.claim(m, "between-packets", ~p.fcp_valid, when=under_way)
+        under_way = self.model.between_packets(m)
         self.claim(m, "between-packets", p.busy == under_way)
         shown = Signal()  # an FCP of this lane has revealed a loss that is not answered yet
         with m.If(lost):
@@ -111,64 +197,7 @@ class CreditIBPortProperties(Properties):
         return m
 
     def _of_lane(self, values: Any) -> Value:
-        return at([values[vl] for vl in range(self.port.data_vls)], self.lane)
-
-    def _sender(self, m: Module, received_fcp: Signal) -> Signal:
-        """Claim the sender's counters and decisions, and return the blocks sent."""
-        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
-        sent, limit, sound = Signal(_WIDE), Signal(COUNTER_BITS), Signal()
-        with m.If(p.grant & (p.grant_vl == self.lane)):
-            m.d.sync += sent.eq(sent + p.grant_blocks)
-        self.claim(m, "sent", self._of_lane(p.fctbs) == sent[:COUNTER_BITS])
-        m.d.comb += [
-            sound.eq((packet.lpcrc == check_sum_of(p.fcp_in[16:])) & (packet.op <= 1) & (packet.vl < p.data_vls)),
-            received_fcp.eq(p.fcp_arrived & sound & (packet.vl == self.lane)),
-        ]
-        self.claim(m, "sound", p.fcp_bad == ~sound, when=p.fcp_arrived)
-        self.claim(m, "sound", ~p.fcp_bad, when=~p.fcp_arrived)
-        with m.If(received_fcp):
-            m.d.sync += limit.eq(packet.fccl)
-        self.claim(m, "limit", self._of_lane(p.fccl) == limit)
-        fits = self._of_lane(p.fits)
-        allowed = within_window(limit, sent + self._of_lane(p.blocks))
-        self.claim(m, "window", fits == allowed, when=~p.initializing)
-        self.claim(m, "window", ~fits, when=p.initializing)
-        return sent
-
-    def _receiver(self, m: Module, received_fcp: Signal) -> tuple[Value, Value]:
-        """Claim the receiver's counters. Return its limit, and whether an FCP reveals a loss."""
-        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
-        whole = p.parameters.buffer_blocks
-        said, since, held, taken = Signal(COUNTER_BITS), Signal(_WIDE), Signal(_WIDE), Signal(_WIDE)
-        abr, limit, free = Signal(COUNTER_BITS), Signal(COUNTER_BITS), Signal(_WIDE)
-        here = p.arrived & (p.arrived_vl == self.lane)
-        enough = held + p.arrived_blocks <= whole
-        self.claim(m, "accepted", p.accepted == enough, when=here)
-        self.claim(m, "accepted", ~p.accepted, when=~p.arrived | (p.arrived_vl >= p.data_vls))
-        m.d.comb += [taken.eq(Mux(here & enough, p.arrived_blocks, 0)), abr.eq(said + since)]
-        with m.If(received_fcp):
-            m.d.sync += [said.eq(packet.fctbs), since.eq(taken)]
-        with m.Else():
-            m.d.sync += since.eq(since + taken)
-        self.claim(m, "received", self._of_lane(p.abr) == abr)
-        frees = p.freed & (p.freed_vl == self.lane) & (held + taken != 0)
-        m.d.sync += held.eq(held + taken - frees)
-        m.d.comb += [free.eq(whole - held), limit.eq(abr + Mux(free > CREDIT_CAP, CREDIT_CAP, free))]
-        self.claim(m, "room", (held <= whole) & (self._of_lane(p.room) == free))
-        return limit, received_fcp & (packet.fctbs != abr)
-
-    def _packet(self, m: Module, sent: Signal, limit: Value) -> None:
-        """Claim the fields of the offered FCP."""
-        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp)
-        of_lane = p.fcp_valid & (packet.vl == self.lane)
-        self.claim(m, "contents", packet.fctbs == sent[:COUNTER_BITS], when=of_lane)
-        self.claim(m, "contents", packet.op == p.initializing, when=p.fcp_valid)
-        self.claim(m, "contents", packet.lpcrc == check_sum_of(p.fcp[16:]), when=p.fcp_valid)
-        self.claim(m, "contents", packet.vl == p.offer.vl, when=p.fcp_valid)
-        self.claim(m, "contents", p.fcp == Const(0, 48), when=~p.fcp_valid)
-        self.claim(m, "contents", p.offer.sends == p.fcp_taken, when=p.fcp_valid)
-        self.claim(m, "contents", ~p.offer.sends, when=~p.fcp_valid)
-        self.claim(m, "promise", packet.fccl == limit, when=of_lane)
+        return self.model.of_lane(values)
 
     def _watchdog(self, m: Module, received_fcp: Signal) -> None:
         p, cycles = self.port, self.port.parameters.watchdog_cycles

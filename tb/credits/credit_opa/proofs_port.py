@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Mux, Signal, Value
@@ -26,6 +27,53 @@ def shared_units(held: Value, dedicated: Value) -> Value:
 def total(values: list[Value]) -> Value:
     """Return the sum of a list of values."""
     return sum(values[1:], values[0])
+
+
+class LaneModel:
+    """Reference model of the outstanding units of one lane, driven by the ports.
+
+    Parameters
+    ----------
+    claim : callable
+        Collector of the claims.
+    port : object
+        Ports of the block by name, and its parameters.
+    lane : Value or int
+        Modelled lane.
+    """
+
+    def __init__(self, claim: Callable[..., None], port: Any, lane: Value | int) -> None:
+        self.claim, self.port, self.lane = claim, port, lane
+
+    def outstanding(self, m: Module) -> tuple[Signal, Signal]:
+        """Claim the outstanding units, and which returns are errors.
+
+        Return the LTPs of the current return so far, and their bits.
+        """
+        p, vls = self.port, self.port.parameters.vls
+        ltps, earlier, whole = Signal(2), Signal(6), Signal(8)
+        returns, here = Signal(), Signal()
+        m.d.comb += [
+            whole.eq(earlier | p.credit_in << 6),
+            returns.eq(p.ltp_arrived & (ltps == LTPS_PER_RETURN - 1) & (whole[:3] != 0)),
+            here.eq(returns & (whole[3:] == self.lane)),
+        ]
+        with m.If(p.ltp_arrived):
+            m.d.sync += ltps.eq(ltps + 1)
+            for place in range(LTPS_PER_RETURN - 1):
+                with m.If(ltps == place):
+                    m.d.sync += earlier.eq((p.credit_in << 2 * place) | Mux(place == 0, 0, earlier))
+        taken, back, out, units = Signal(_WIDE), Signal(_WIDE), Signal(COUNTER_BITS), Signal(COUNTER_BITS + 1)
+        m.d.comb += [out.eq(taken - back), units.eq(units_of(whole[:3], p.parameters.vcu))]
+        with m.If(here):
+            m.d.sync += back.eq(Mux(units > out, taken, back + units))
+        with m.If(p.grant & (p.grant_vl == self.lane)):
+            m.d.sync += taken.eq(taken + p.grant_blocks)
+        self.claim(m, "outstanding", at(p.used, self.lane) == out)
+        self.claim(m, "return-error", p.return_error == (units > out), when=here)
+        self.claim(m, "return-error", p.return_error, when=returns & (whole[3:] >= vls))
+        self.claim(m, "return-error", ~p.return_error, when=~returns)
+        return ltps, earlier
 
 
 class CreditOPASenderProperties(Properties):
@@ -69,7 +117,11 @@ class CreditOPASenderProperties(Properties):
     def elaborate(self, _platform: object) -> Module:
         m, p = self.m, self.port
         m.submodules.port = p
-        self._outstanding(m)
+        ltps, earlier = LaneModel(self.claim, p, self.lane).outstanding(m)
+        self.claim(m, "return-format", p.count == ltps)
+        for place in range(1, LTPS_PER_RETURN):
+            self.claim(m, "return-format", p.heard[6 - 2 * place :] == earlier[: 2 * place], when=ltps == place)
+            self.claim(m, "return-format", earlier[2 * place :] == 0, when=ltps == place)
         self._fits(m)
         self._limits(m)
         return m
@@ -79,36 +131,6 @@ class CreditOPASenderProperties(Properties):
 
     def _of_lane(self, values: Any) -> Value:
         return at(self._lanes(values), self.lane)
-
-    def _outstanding(self, m: Module) -> None:
-        """Claim the decoding of returns, and the outstanding units."""
-        p, vls = self.port, self.port.parameters.vls
-        ltps, earlier, whole = Signal(2), Signal(6), Signal(8)
-        returns, here = Signal(), Signal()
-        m.d.comb += [
-            whole.eq(earlier | p.credit_in << 6),
-            returns.eq(p.ltp_arrived & (ltps == LTPS_PER_RETURN - 1) & (whole[:3] != 0)),
-            here.eq(returns & (whole[3:] == self.lane)),
-        ]
-        with m.If(p.ltp_arrived):
-            m.d.sync += ltps.eq(ltps + 1)
-            for place in range(LTPS_PER_RETURN - 1):
-                with m.If(ltps == place):
-                    m.d.sync += earlier.eq((p.credit_in << 2 * place) | Mux(place == 0, 0, earlier))
-        self.claim(m, "return-format", p.count == ltps)
-        for place in range(1, LTPS_PER_RETURN):
-            self.claim(m, "return-format", p.heard[6 - 2 * place :] == earlier[: 2 * place], when=ltps == place)
-            self.claim(m, "return-format", earlier[2 * place :] == 0, when=ltps == place)
-        taken, back, out, units = Signal(_WIDE), Signal(_WIDE), Signal(COUNTER_BITS), Signal(COUNTER_BITS + 1)
-        m.d.comb += [out.eq(taken - back), units.eq(units_of(whole[:3], p.parameters.vcu))]
-        with m.If(here):
-            m.d.sync += back.eq(Mux(units > out, taken, back + units))
-        with m.If(p.grant & (p.grant_vl == self.lane)):
-            m.d.sync += taken.eq(taken + p.grant_blocks)
-        self.claim(m, "outstanding", self._of_lane(p.used) == out)
-        self.claim(m, "return-error", p.return_error == (units > out), when=here)
-        self.claim(m, "return-error", p.return_error, when=returns & (whole[3:] >= vls))
-        self.claim(m, "return-error", ~p.return_error, when=~returns)
 
     def _fits(self, m: Module) -> None:
         p = self.port
