@@ -126,7 +126,7 @@ def _inputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
     if program:
         found += [
             Port("schedule__enable", 1, 1, "Write the schedulers' tables in this cycle."),
-            *(Port(p.name.replace("program__", "schedule__"), p.bits, 1, p.about, p.codes) for p in program),
+            *(Port(p.name.replace("program__", "schedule__"), p.bits, 1, p.meaning, p.codes) for p in program),
             Port("schedule_ports", 1, len(ports), "Bit per output: the output's scheduler takes the write."),
         ]
     if SCHEDULERS[parameters.scheduler].swaps:
@@ -226,7 +226,7 @@ def _initial_state(parameters: SwitchParameters, *, with_fcps: bool) -> tuple[Sw
         input_buffers=_rooms(parameters, ports),
         arriving=new_records(ArrivingPacket, ports),
         tx=new_records(OutgoingFlit, ports, RING),
-        back=np.zeros((ports, RING, 2), np.int64),
+        freed_lanes=np.zeros((ports, RING, 2), np.int64),
         limit_sent=np.zeros((ports, RING, 2), np.int64),
         dropped=np.zeros((ports, RING), np.int64),
         first_slot=np.zeros(pool, np.int64),

@@ -95,7 +95,7 @@ def test_parts_are_equal_parts_of_the_measured_stretch() -> None:
         length, borders = end - first, [-(-number * (end - first) // PARTS) for number in range(PARTS + 1)]
         cycles = {cycle for border in borders for cycle in (border - 1, border) if 0 <= cycle < length}
         for cycle in cycles:
-            meters, origin.born = new_meters(first_cycle=first, end_cycle=end, nics=1), first + cycle
+            meters, origin.generated_cycle = new_meters(first_cycle=first, end_cycle=end, nics=1), first + cycle
             count_delivery(meters, packet, origin, first + cycle)
             assert meters.part[0, :, TIMED].nonzero()[0].tolist() == [cycle * PARTS // length]
 
@@ -141,7 +141,7 @@ def test_a_doubled_stretch_has_counted_what_came_after_its_old_end() -> None:
     packet, origin = _packet()
     packet.flits = 9
     for target, cycle in ((0, 50), (0, 405), (1, 413), (0, 409 + 500)):
-        origin.target, origin.born = target, cycle - 20
+        origin.target, origin.generated_cycle = target, cycle - 20
         count_delivery(twice, packet, origin, cycle)
         count_delivery(once, packet, origin, cycle)
     assert twice.total[0, 0] == 2
