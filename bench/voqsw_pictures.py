@@ -169,7 +169,7 @@ def _course(world: World) -> NDArray[np.int64]:
         net, _ = network.whole()
         far = net.wiring.cable["far_input"]
         senders = [int(np.flatnonzero(far == end)[0]) for end in ends]
-        frames.append(net.out_ports.remote_credit.taken["blocks"][senders].copy())
+        frames.append(net.out_ports.remote_credit.lane["blocks"][senders].copy())
     return np.array(frames)
 
 
