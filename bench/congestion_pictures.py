@@ -107,7 +107,7 @@ def _course(control: str) -> _Course:
         totals = net.meters.total[:, _FLITS]
         received.append((int(totals[APART:].sum()), int(totals[:APART].sum())))
         end = (switch << net.switches.inputs.port_bits) + port
-        queue.append(int(net.out_ports.buffer.taken["blocks"][end].sum()))
+        queue.append(int(net.out_ports.buffer.lane["blocks"][end].sum()))
         if control == "cc":
             flow = net.pacing.sources.flow
             to_hot = (flow["known"] != 0) & (flow["dlid"] == world.routes.lids[_HOT, 0])

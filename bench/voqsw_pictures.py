@@ -167,9 +167,9 @@ def _course(world: World) -> NDArray[np.int64]:
     for frame in range(_FRAMES):
         network.run_to((frame + 1) * _LAST // _FRAMES, deque())
         net, _ = network.whole()
-        far = net.wiring.cable["far"]
+        far = net.wiring.cable["far_input"]
         senders = [int(np.flatnonzero(far == end)[0]) for end in ends]
-        frames.append(net.out_ports.remote.taken["blocks"][senders].copy())
+        frames.append(net.out_ports.remote_credit.lane["blocks"][senders].copy())
     return np.array(frames)
 
 

@@ -68,9 +68,9 @@ class VLBufferState(NamedTuple):
         Maximum number of flits per port and cycle, for writing and for reading ports.
     ring : array of int64, (vls, maximum)
         Flits of each lane.
-    first : array of int64, (vls,)
+    first_slot : array of int64, (vls,)
         Index of the oldest flit.
-    held : array of int64, (vls,)
+    reserved : array of int64, (vls,)
         Number of stored flits.
     used : array of int64, (vls,)
         Number of reserved flits, including stored ones.
@@ -84,8 +84,8 @@ class VLBufferState(NamedTuple):
     write_flits: int
     read_flits: int
     ring: NDArray[np.int64]
-    first: NDArray[np.int64]
-    held: NDArray[np.int64]
+    first_slot: NDArray[np.int64]
+    reserved: NDArray[np.int64]
     used: NDArray[np.int64]
 
 
@@ -104,8 +104,8 @@ def new_state(
         write_flits=write_flits,
         read_flits=read_flits,
         ring=ring,
-        first=counters[0],
-        held=counters[1],
+        first_slot=counters[0],
+        reserved=counters[1],
         used=counters[2],
     )
 
@@ -113,8 +113,8 @@ def new_state(
 @kernel
 def reset(state: VLBufferState) -> None:
     """Reset: all lanes are empty."""
-    state.first[:] = 0
-    state.held[:] = 0
+    state.first_slot[:] = 0
+    state.reserved[:] = 0
     state.used[:] = 0
 
 
@@ -137,7 +137,7 @@ def fits(state: VLBufferState, vl: int, flits: int) -> bool:
 @kernel
 def readable(state: VLBufferState, vl: int) -> int:
     """Return how many flits of a lane a reading port can read in this cycle."""
-    return min(state.held[vl], state.read_flits) if vl < state.vls else 0
+    return min(state.reserved[vl], state.read_flits) if vl < state.vls else 0
 
 
 @kernel
@@ -145,7 +145,7 @@ def flit_at(state: VLBufferState, vl: int, distance: int) -> int:
     """Return the flit at ``distance`` behind the oldest flit of a lane, or 0 if there is none."""
     if distance >= readable(state, vl):
         return 0
-    return state.ring[vl, (state.first[vl] + distance) % state.maximum]
+    return state.ring[vl, (state.first_slot[vl] + distance) % state.maximum]
 
 
 @kernel
@@ -203,10 +203,10 @@ def step(
         rule_counts[SEVERAL_READ] += count > 1
         rule_counts[TWO_READERS] += reading != 0
         reading |= 1 << vl
-        state.first[vl] = (state.first[vl] + count) % state.maximum
-        state.held[vl] -= count
+        state.first_slot[vl] = (state.first_slot[vl] + count) % state.maximum
+        state.reserved[vl] -= count
         state.used[vl] -= count
-        if state.held[vl] == 0:
+        if state.reserved[vl] == 0:
             emptied |= 1 << vl
 
     if taken:
@@ -218,12 +218,12 @@ def step(
         rule_counts[SEVERAL_WRITTEN] += count > 1
         writing |= count > 0
         for index in range(count):
-            if vl >= state.vls or state.held[vl] >= state.used[vl]:
+            if vl >= state.vls or state.reserved[vl] >= state.used[vl]:
                 discarded += 1
                 rule_counts[NOT_RESERVED] += 1
                 continue
-            state.ring[vl, (state.first[vl] + state.held[vl]) % state.maximum] = write_data[port, index]
-            state.held[vl] += 1
+            state.ring[vl, (state.first_slot[vl] + state.reserved[vl]) % state.maximum] = write_data[port, index]
+            state.reserved[vl] += 1
             rule_counts[WRITTEN] += 1
             rule_counts[EMPTIED_AND_FILLED] += (emptied >> vl) & 1 and index == 0
     return discarded

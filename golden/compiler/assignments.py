@@ -20,7 +20,7 @@ class Assignments(Expressions):
 
     scopes: Scopes
     """Declarations of the variables."""
-    acts: bool
+    has_effects: bool
     """The function changes memory or may raise an error."""
     temporaries: int
     """Number of temporary variables."""
@@ -47,7 +47,7 @@ class Assignments(Expressions):
                 yield from self._assign(node, target, self.value(node.value))
             return
         found = self.value(node.value)
-        self.acts |= found.acts
+        self.has_effects |= found.has_effects
         if found.number is None:
             held = self.temporary()
             yield f"const auto {held} = {found.wide.text};"
@@ -72,13 +72,13 @@ class Assignments(Expressions):
         )
         stores_memory = [not isinstance(each, ast.Name) for each in target.elts]
         overwritten = any(
-            stored and any(each.reads or each.acts for each in values[place + 1 :])
+            stored and any(each.reads or each.has_effects for each in values[place + 1 :])
             for place, stored in enumerate(stores_memory)
         )
         if depends or overwritten:
             held = []
             for each in values:
-                self.acts |= each.acts
+                self.has_effects |= each.has_effects
                 if each.number is not None:
                     held.append(each)
                     continue
@@ -86,14 +86,24 @@ class Assignments(Expressions):
                 if isinstance(each.type, Record):
                     yield f"auto &{name} = {each.reference};"
                 else:
-                    yield f"const auto {name} = {each.wide.text if each.narrow else each.text};"
-                held.append(replace(each, text=name, level=PRIMARY, narrow=False, pointer=False, acts=False, name=True))
+                    yield f"const auto {name} = {each.wide.text if each.is_narrow else each.text};"
+                held.append(
+                    replace(
+                        each,
+                        text=name,
+                        precedence=PRIMARY,
+                        is_narrow=False,
+                        pointer=False,
+                        has_effects=False,
+                        name=True,
+                    )
+                )
             values = held
         for part, found in zip(target.elts, values, strict=True):
             yield from self._assign(node, part, found)
 
     def _assign(self, node: ast.stmt, target: ast.expr, found: Value) -> Iterator[str]:
-        self.acts |= found.acts
+        self.has_effects |= found.has_effects
         if isinstance(target, ast.Name):
             yield self._assign_name(node, target.id, found)
         elif isinstance(target, ast.Tuple):
@@ -149,7 +159,7 @@ class Assignments(Expressions):
         """Yield assignments of the items of a tuple-valued expression."""
         kind = found.type
         if isinstance(kind, Struct | Tuple):
-            items: tuple[Type, ...] = kind.items
+            items: tuple[Type, ...] = kind.item_types
         elif isinstance(kind, Array) and kind.ndim == 1:
             items = (kind.item,) * len(target.elts)
         else:
@@ -157,7 +167,7 @@ class Assignments(Expressions):
         if len(items) != len(target.elts):
             raise self.source.error(node, f"{kind} has {len(items)} items, and {len(target.elts)} are assigned")
         held = found.text
-        if not found.name or found.acts or found.reads:
+        if not found.name or found.has_effects or found.reads:
             held = self.temporary()
             yield f"const auto {held} = {found.text};"
         names = list(kind.places) if isinstance(kind, Struct) else []
@@ -172,7 +182,7 @@ class Assignments(Expressions):
             else:
                 text = f"std::get<{place}>({held})"
             narrow = isinstance(kind, Array) and kind.is_narrow
-            yield from self._assign(node, each, Value(item, text, name=True, narrow=narrow))
+            yield from self._assign(node, each, Value(item, text, name=True, is_narrow=narrow))
 
     def _assign_field(self, target: ast.Attribute, found: Value) -> str:
         owner = self.value(target.value)
@@ -185,20 +195,20 @@ class Assignments(Expressions):
         """Record that memory is written."""
         if not found.is_number:
             raise self.source.error(target, f"`{ast.unparse(target)}` must be given a number, not {found.type}")
-        self.acts = True
+        self.has_effects = True
 
     def _assign_item(self, target: ast.Subscript, found: Value) -> str:
         owner = self.value(target.value)
         place = self.place(target, owner)
         if isinstance(place.type, Array):
-            self.acts = True
+            self.has_effects = True
             if isinstance(found.type, Array):
                 return f"{place.within(PRIMARY)}.copy({found.text});"
             self._stores(target, found)
             return f"{place.within(PRIMARY)}.fill({found.text});"
         if isinstance(place.type, Record):
             if isinstance(found.type, Record) and found.type is place.type:
-                self.acts = True
+                self.has_effects = True
                 return f"{place.text} = {found.reference};"
             raise self.source.error(target, f"a record cannot be assigned {found.type}")
         if isinstance(owner.type, Tuple):
@@ -209,22 +219,22 @@ class Assignments(Expressions):
     def stmt_augassign(self, node: ast.AugAssign) -> Iterator[str]:
         """Yield an augmented assignment."""
         found = self.number(node.value)
-        self.acts |= found.acts
+        self.has_effects |= found.has_effects
         if isinstance(node.target, ast.Name):
             yield from self._augment_name(node, node.target, found)
             return
         before = self._target(node.target)
-        self.acts = True
+        self.has_effects = True
         if not before.is_number:
             raise self.source.error(node, f"`{ast.unparse(node.target)}` is {before.type}, no number")
         unread = isinstance(node.target, ast.Subscript) and self.value(node.target.value).type is COUNTERS
-        if type(node.op) in _AUGMENTED and before.type is not BOOL and (unread or not found.acts):
+        if type(node.op) in _AUGMENTED and before.type is not BOOL and (unread or not found.has_effects):
             yield f"{before.text} {_AUGMENTED[type(node.op)]} {found.text};"
             return
-        if found.acts:  # Python reads the target before it evaluates the operand
+        if found.has_effects:  # Python reads the target before it evaluates the operand
             held = self.temporary()
             yield f"const {self.program.cpp(before.type)} {held} = {before.text};"
-            result = self.operation(node, node.op, replace(before, text=held, narrow=False), found)
+            result = self.operation(node, node.op, replace(before, text=held, is_narrow=False), found)
         else:
             result = self.operation(node, node.op, before, found)
         yield f"{before.text} = {result.text};"
@@ -238,7 +248,7 @@ class Assignments(Expressions):
             return self.value(target)
         if isinstance(target, ast.Subscript):
             found = self.place(target, self.value(target.value))
-            if found.acts:
+            if found.has_effects:
                 raise self.source.error(target, "the index of the target changes something: assign it before")
             return found
         raise self.source.error(target, f"`{ast.unparse(target)}` cannot be assigned in a kernel")

@@ -43,12 +43,12 @@ class Compiled:
     ----------
     entry : callable
         C function described by ``entry.ENTRY``.
-    returns : Type
+    return_type : Type
         Type of the result.
     """
 
     entry: Callable[..., int]
-    returns: Type
+    return_type: Type
 
 
 def translated(function: Callable[..., object], types: tuple[Type, ...], *, checked: bool = False) -> tuple[str, Type]:
@@ -62,7 +62,7 @@ def translated(function: Callable[..., object], types: tuple[Type, ...], *, chec
     program = Program(checked=checked)
     made = program.call(function, types)
     entry = entry_text(program, made)
-    return f'#include "runtime.hpp"\n\n{program.text}\n{entry}', made.returns
+    return f'#include "runtime.hpp"\n\n{program.text}\n{entry}', made.return_type
 
 
 def load(function: Callable[..., object], types: tuple[Type, ...], key: str, *, checked: bool = False) -> Compiled:

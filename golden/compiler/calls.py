@@ -62,7 +62,7 @@ class Calls(Operators):
             return self._extreme(node, "min" if function is min else "max")
         if function is abs:
             found = self.number(node.args[0]).wide
-            return replace(found, text=f"rt::abs({found.text})", level=PRIMARY, number=None, name=False)
+            return replace(found, text=f"rt::abs({found.text})", precedence=PRIMARY, number=None, name=False)
         if function is bool or function is np.bool_:
             return self.in_condition(node.args[0])
         return self._converted(node, function) if function in _CASTS and len(node.args) == 1 else None
@@ -73,7 +73,7 @@ class Calls(Operators):
         if function in {int, np.int64, np.uint64}:
             return cast(found, kind) if found.type is not kind or found.number is not None else found
         text = f"{_CASTS[function]}({found.text})"
-        return replace(found, type=INT, text=text, level=PRIMARY, number=None, narrow=True, name=False)
+        return replace(found, type=INT, text=text, precedence=PRIMARY, number=None, is_narrow=True, name=False)
 
     def _length(self, node: ast.Call) -> Value:
         constant = self.constant(node.args[0])
@@ -81,9 +81,9 @@ class Calls(Operators):
             return literal(len(constant))
         found = self.value(node.args[0])
         if isinstance(found.type, Array | RecordArray):
-            return replace(found, type=INT, text=f"{found.within(PRIMARY)}.shape[0]", level=PRIMARY, reads=False)
+            return replace(found, type=INT, text=f"{found.within(PRIMARY)}.shape[0]", precedence=PRIMARY, reads=False)
         if isinstance(found.type, Tuple):
-            return literal(len(found.type.items))
+            return literal(len(found.type.item_types))
         raise self.source.error(node, f"{found.type} has no length")
 
     def _range(self, node: ast.Call) -> Value:
@@ -94,7 +94,7 @@ class Calls(Operators):
         if len(values) == 1:
             values.insert(0, literal(0))
         found = self.ordered(values, lambda texts: f"rt::Range{{{', '.join(texts)}}}")
-        return replace(found, type=RANGE, level=PRIMARY)
+        return replace(found, type=RANGE, precedence=PRIMARY)
 
     def _extreme(self, node: ast.Call, name: str) -> Value:
         values = [self.number(each) for each in node.args]
@@ -105,7 +105,7 @@ class Calls(Operators):
         for each in values[1:]:
             pair = widened(found, each) if kind is INT else (found, each)
             found = self.ordered(pair, lambda texts: f"rt::{name}({texts[0]}, {texts[1]})")
-            found = replace(found, type=kind, level=PRIMARY)
+            found = replace(found, type=kind, precedence=PRIMARY)
         return found
 
     def _made(self, node: ast.Call, made: Any) -> Value:
@@ -116,7 +116,7 @@ class Calls(Operators):
         return Value(
             kind,
             f"{self.program.cpp(kind)}{{{', '.join(texts)}}}",
-            acts=any(each.acts for each in values),
+            has_effects=any(each.has_effects for each in values),
             reads=any(each.reads for each in values),
         )
 
@@ -127,7 +127,7 @@ class Calls(Operators):
             results = {"any": BOOL, "all": BOOL, "sum": INT}
             if isinstance(owner.type, Array) and node.func.attr in results:
                 text = f"{owner.within(PRIMARY)}.{node.func.attr}()"
-                return Value(results[node.func.attr], text, acts=owner.acts, reads=True)
+                return Value(results[node.func.attr], text, has_effects=owner.has_effects, reads=True)
         raise self.source.error(node, f"`{ast.unparse(node.func)}` cannot be called in a kernel")
 
     def _user_call(self, node: ast.Call, function: Any, arguments: Sequence[ast.expr]) -> Value:
@@ -139,6 +139,8 @@ class Calls(Operators):
             made = self.program.call(function, [each.type for each in values])
         except TypeError as error:
             raise self.source.error(node, str(error)) from None
-        converted = [replace(each, text=self.to(each, each.type), level=PRIMARY) for each in values]
-        found = self.ordered(converted, lambda texts: f"{made.name}({', '.join(texts)})", acts=made.acts)
-        return replace(found, type=made.returns, level=PRIMARY, reads=True, name=False, pointer=False, narrow=False)
+        converted = [replace(each, text=self.to(each, each.type), precedence=PRIMARY) for each in values]
+        found = self.ordered(converted, lambda texts: f"{made.name}({', '.join(texts)})", has_effects=made.has_effects)
+        return replace(
+            found, type=made.return_type, precedence=PRIMARY, reads=True, name=False, pointer=False, is_narrow=False
+        )

@@ -37,11 +37,11 @@ def entry_text(program: Program, made: Instance) -> str:
         lines.append(f"        const {program.cpp(kind)} {name} = {code};\n")
         names.append(name)
     call = f"{made.name}({', '.join(names)})"
-    if made.returns is VOID:
+    if made.return_type is VOID:
         lines.append(f"        {call};\n")
     else:
         lines.append(f"        const auto result = {call};\n")
-        for place, code in enumerate(_items(made.returns, "result")):
+        for place, code in enumerate(_items(made.return_type, "result")):
             lines.append(f"        numbers[{place}] = int64_t({code});\n")
     return (
         f'extern "C" [[gnu::visibility("default")]] int32_t {ENTRY}('
@@ -60,7 +60,7 @@ def _built(program: Program, kind: Type, words: Iterator[int]) -> str:
         shape = ", ".join(f"int64_t(words[{next(words)}])" for _ in range(kind.ndim))
         return f"{program.cpp(kind)}{{{first}, {{{shape}}}}}"
     if isinstance(kind, Struct | Tuple):
-        return f"{program.cpp(kind)}{{{', '.join(_built(program, each, words) for each in kind.items)}}}"
+        return f"{program.cpp(kind)}{{{', '.join(_built(program, each, words) for each in kind.item_types)}}}"
     if kind is BOOL:
         return f"words[{next(words)}] != 0"
     return f"{program.cpp(kind)}(words[{next(words)}])"
@@ -69,10 +69,10 @@ def _built(program: Program, kind: Type, words: Iterator[int]) -> str:
 def _items(kind: Type, code: str) -> Iterator[str]:
     """Yield the code of each number of a result."""
     if isinstance(kind, Struct):
-        for name, item in zip(kind.places, kind.items, strict=True):
+        for name, item in zip(kind.places, kind.item_types, strict=True):
             yield from _items(item, f"{code}.{identifier(name)}")
     elif isinstance(kind, Tuple):
-        for place, item in enumerate(kind.items):
+        for place, item in enumerate(kind.item_types):
             yield from _items(item, f"std::get<{place}>({code})")
     elif isinstance(kind, Number):
         yield code
@@ -83,10 +83,10 @@ def _items(kind: Type, code: str) -> Iterator[str]:
 def described(kind: Type) -> str:
     """Return the description of a result type, which ``result_type`` parses."""
     if isinstance(kind, Struct):
-        made = kind.made
-        return f"{{{made.__module__}:{made.__qualname__};{''.join(map(described, kind.items))}}}"
+        made = kind.tuple_class
+        return f"{{{made.__module__}:{made.__qualname__};{''.join(map(described, kind.item_types))}}}"
     if isinstance(kind, Tuple):
-        return f"({''.join(map(described, kind.items))})"
+        return f"({''.join(map(described, kind.item_types))})"
     return _LETTERS[kind]
 
 
@@ -123,7 +123,7 @@ def decoded(kind: Type, numbers: Iterator[int]) -> Any:
     if kind is UINT:
         return next(numbers) & 0xFFFF_FFFF_FFFF_FFFF
     if isinstance(kind, Struct):
-        return kind.made(*[decoded(each, numbers) for each in kind.items])
+        return kind.tuple_class(*[decoded(each, numbers) for each in kind.item_types])
     if isinstance(kind, Tuple):
-        return tuple([decoded(each, numbers) for each in kind.items])
+        return tuple([decoded(each, numbers) for each in kind.item_types])
     return None

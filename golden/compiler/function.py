@@ -29,17 +29,17 @@ class Instance:
     ----------
     name : str
         C++ name, with namespace.
-    returns : Type
+    return_type : Type
         Type of the result.
-    acts : bool
+    has_effects : bool
         A call changes memory or may raise an error.
     parameters : tuple of Type
         Types of the arguments.
     """
 
     name: str
-    returns: Type
-    acts: bool
+    return_type: Type
+    has_effects: bool
     parameters: tuple[Type, ...]
 
 
@@ -67,7 +67,7 @@ def translate(program: Program, source: Source, types: tuple[Type, ...]) -> Inst
     about = translator.about()
     lines = "".join(f"    {line}\n" if line else "\n" for line in body)
     program.add(f"namespace {space} {{\n{about}static inline {result}{name}({parameters}) {{\n{lines}}}\n}}\n")
-    return Instance(f"{space}::{name}", returns, translator.acts, types)
+    return Instance(f"{space}::{name}", returns, translator.has_effects, types)
 
 
 class _Function(Assignments):
@@ -80,7 +80,7 @@ class _Function(Assignments):
         self.types = dict(zip(source.parameters, types, strict=True))
         self.pointers: set[str] = set()
         self.returns: Type | None = None
-        self.acts = False
+        self.has_effects = False
         self.temporaries = 0
         self._said: set[int] = set()
 
@@ -88,7 +88,7 @@ class _Function(Assignments):
         """Return the lines of the body, translated repeatedly until the types of all variables are stable."""
         for _ in range(_MOST_PASSES):
             known = (dict(self.types), self.returns)
-            self.acts, self.temporaries, self._said = False, 0, set()
+            self.has_effects, self.temporaries, self._said = False, 0, set()
             lines = [*self._block(self.source.tree.body)]
             if known == (self.types, self.returns):
                 return [*self._declared(self.scopes.first), *lines]
@@ -164,7 +164,7 @@ class _Function(Assignments):
     def stmt_expr(self, node: ast.Expr) -> Iterator[str]:
         """Yield an expression statement."""
         found = self.value(node.value)
-        self.acts |= found.acts
+        self.has_effects |= found.has_effects
         yield f"{found.text};"
 
     def stmt_return(self, node: ast.Return) -> Iterator[str]:
@@ -174,7 +174,7 @@ class _Function(Assignments):
             yield "return;"
             return
         found = self.value(node.value)
-        self.acts |= found.acts
+        self.has_effects |= found.has_effects
         returns = self._returns(node, self.settled(found, self.returns))
         if returns is VOID:
             yield f"{found.text};"
@@ -193,7 +193,7 @@ class _Function(Assignments):
     def stmt_if(self, node: ast.If) -> Iterator[str]:
         """Yield an if statement, or one branch if the condition is constant."""
         test = self.in_condition(node.test)
-        self.acts |= test.acts
+        self.has_effects |= test.has_effects
         if test.number is not None:
             yield from self._block(node.body if test.number else node.orelse)
             return
@@ -204,7 +204,7 @@ class _Function(Assignments):
             test = self.in_condition(orelse[0].test)
             if test.number is not None:
                 break
-            self.acts |= test.acts
+            self.has_effects |= test.has_effects
             yield f"}} else if ({test.text}) {{"
             yield from self._inner(orelse[0].body)
             orelse = orelse[0].orelse
@@ -218,7 +218,7 @@ class _Function(Assignments):
         if node.orelse:
             raise self.source.error(node, "a loop with else has no translation")
         test = self.in_condition(node.test)
-        self.acts |= test.acts
+        self.has_effects |= test.has_effects
         yield f"while ({test.text}) {{"
         yield from self._inner(node.body)
         yield "}"
@@ -239,7 +239,7 @@ class _Function(Assignments):
             yield from self._counting(node, node.iter, name, is_own_counter=own, declared=declared)
             return
         items = self.value(node.iter)
-        self.acts |= items.acts
+        self.has_effects |= items.has_effects
         kind = self._items(node, items)
         self.note(node, name, kind)
         held = identifier(name) if own else self.temporary()
@@ -265,7 +265,7 @@ class _Function(Assignments):
         if items.type is RANGE:
             return INT
         if isinstance(items.type, Tuple) and items.type.is_uniform:
-            return items.type.items[0]
+            return items.type.item_types[0]
         if isinstance(items.type, Array) and items.type.ndim == 1:
             return items.type.item
         raise self.source.error(node, f"a loop cannot go through {items.type}")
@@ -275,14 +275,14 @@ class _Function(Assignments):
     ) -> Iterator[str]:
         """Yield a loop over a range whose bounds are evaluated once."""
         arguments = [self._signed(each) for each in bounds.args]
-        if any(each.acts for each in arguments) and len(arguments) > 1:
+        if any(each.has_effects for each in arguments) and len(arguments) > 1:
             raise self.source.error(node, "the bounds of a range must not change anything: assign them before")
         first = literal(0) if len(arguments) == 1 else arguments[0]
         last = arguments[0] if len(arguments) == 1 else arguments[1]
         step = arguments[2] if len(arguments) > 2 else literal(1)
         if step.number is None or step.number == 0:
             raise self.source.error(node, "the step of a range must be a constant other than 0")
-        self.acts |= any(each.acts for each in arguments)
+        self.has_effects |= any(each.has_effects for each in arguments)
         self.note(node, name, INT)
         counter = identifier(name) if is_own_counter else self.temporary()
         if last.number is None:

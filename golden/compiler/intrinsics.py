@@ -27,15 +27,15 @@ class Intrinsic:
     ----------
     expand : callable
         An ``Expansion``.
-    acts : bool
+    has_effects : bool
         A call changes memory.
     """
 
     expand: Expansion
-    acts: bool
+    has_effects: bool
 
 
-def intrinsic(name: str = "", *, acts: bool = False, expand: Expansion | None = None) -> Callable[[F], F]:
+def intrinsic(name: str = "", *, has_effects: bool = False, expand: Expansion | None = None) -> Callable[[F], F]:
     """Declare the compiled form of a function.
 
     Python calls the function itself.
@@ -53,9 +53,9 @@ def intrinsic(name: str = "", *, acts: bool = False, expand: Expansion | None = 
     def decorate(function: F) -> F:
         if expand is None:
             returns = _RESULTS[get_type_hints(function, {**function.__globals__})["return"]]
-            made = Intrinsic(lambda _program, _types: (name, returns), acts)
+            made = Intrinsic(lambda _program, _types: (name, returns), has_effects)
         else:
-            made = Intrinsic(expand, acts)
+            made = Intrinsic(expand, has_effects)
         function.intrinsic = made  # type: ignore[attr-defined]
         return function
 
@@ -81,9 +81,9 @@ def _port_type(batch: Type) -> Type:
     if isinstance(batch, Array):
         return Array(batch.element, batch.ndim - 1)
     if isinstance(batch, Struct):
-        return Struct(batch.made, tuple(map(_port_type, batch.items)))
+        return Struct(batch.tuple_class, tuple(map(_port_type, batch.item_types)))
     if isinstance(batch, Tuple):
-        return Tuple(tuple(map(_port_type, batch.items)))
+        return Tuple(tuple(map(_port_type, batch.item_types)))
     return batch
 
 
@@ -103,11 +103,11 @@ def _port_code(program: Any, batch: Type, text: str) -> str:
     if isinstance(batch, Struct):
         parts = [
             _port_code(program, item, f"{text}.{identifier(name)}")
-            for name, item in zip(batch.places, batch.items, strict=True)
+            for name, item in zip(batch.places, batch.item_types, strict=True)
         ]
         return f"{program.cpp(_port_type(batch))}{{{', '.join(parts)}}}"
     if isinstance(batch, Tuple):
-        parts = [_port_code(program, item, f"std::get<{n}>({text})") for n, item in enumerate(batch.items)]
+        parts = [_port_code(program, item, f"std::get<{n}>({text})") for n, item in enumerate(batch.item_types)]
         return f"{program.cpp(_port_type(batch))}{{{', '.join(parts)}}}"
     return text
 
@@ -131,10 +131,12 @@ def _copies(kind: Type, target: str, source: str) -> list[str]:
     if isinstance(kind, Array | RecordArray):
         return [f"memcpy({target}.first, {source}.first, size_t({target}.size()) * sizeof *{target}.first);"]
     if isinstance(kind, Struct):
-        fields = [(identifier(name), item) for name, item in zip(kind.places, kind.items, strict=True)]
+        fields = [(identifier(name), item) for name, item in zip(kind.places, kind.item_types, strict=True)]
         return [line for name, item in fields for line in _copies(item, f"{target}.{name}", f"{source}.{name}")]
     if isinstance(kind, Tuple):
-        places = [(f"std::get<{n}>({target})", f"std::get<{n}>({source})", each) for n, each in enumerate(kind.items)]
+        places = [
+            (f"std::get<{n}>({target})", f"std::get<{n}>({source})", each) for n, each in enumerate(kind.item_types)
+        ]
         return [line for one, other, item in places for line in _copies(item, one, other)]
     return []
 

@@ -61,7 +61,7 @@ class _Call:
         held: list[tuple[int, Any, Type, list[int]]],
         numbers: list[tuple[int, type]],
     ) -> None:
-        self._entry, self._returns = compiled.entry, compiled.returns
+        self._entry, self._returns = compiled.entry, compiled.return_type
         self.types, self.held, self.numbers = types, held, numbers
         self._places = [place for place, _ in numbers]
         words = [word for each in held for word in each[3]]
@@ -198,7 +198,7 @@ def _forget_unused() -> None:
 
 def _count(kind: Type) -> int:
     """Return the number of numbers in a result."""
-    items = getattr(kind, "items", None)
+    items = getattr(kind, "item_types", None)
     return sum(map(_count, items)) if items is not None else 1
 
 
@@ -215,12 +215,12 @@ def signature(kind: Type) -> str:
     """Return a text that is equal for equal types in every process."""
     found = _signatures.get(kind)
     if found is None:
-        items = getattr(kind, "items", None)
+        items = getattr(kind, "item_types", None)
         if items is None:
             fields = getattr(getattr(kind, "kind", None), "fields", "")
             found = f"{kind.text}{fields}"
         else:
-            made = getattr(kind, "made", None)
+            made = getattr(kind, "tuple_class", None)
             name = f"{made.__module__}.{made.__qualname__}" if made else ""
             found = f"{name}({','.join(map(signature, items))})"
         _signatures[kind] = found

@@ -69,7 +69,7 @@ class Operators(Translation):
                 one, other = (replace(each, text=said) for each, said in zip(pair, texts, strict=True))
                 return f"{one.within(level)} {symbol} {other.within(above)}"
 
-            return replace(self.ordered([left, right], text), type=kind, level=level)
+            return replace(self.ordered([left, right], text), type=kind, precedence=level)
         if type(op) not in _CALLED:
             raise self.source.error(node, f"the operator of `{ast.unparse(node)}` has no translation")
         return self._called(node, op, kind, left, right)
@@ -86,7 +86,7 @@ class Operators(Translation):
                     left,
                     type=kind,
                     text=f"({left.within(ADD)} >> {right.text})",
-                    level=PRIMARY,
+                    precedence=PRIMARY,
                     number=None,
                     name=False,
                 )
@@ -95,7 +95,7 @@ class Operators(Translation):
                     left,
                     type=kind,
                     text=f"({left.within(ADD)} << {right.text})",
-                    level=PRIMARY,
+                    precedence=PRIMARY,
                     number=None,
                     name=False,
                 )
@@ -105,13 +105,13 @@ class Operators(Translation):
                 text = f"({left.within(ADD)} >> {bits})"
             else:
                 text = f"({left.within(BIT_AND)} & {number - 1})"
-            return replace(left, type=kind, text=text, level=PRIMARY, name=False)
+            return replace(left, type=kind, text=text, precedence=PRIMARY, name=False)
         if kind is UINT and not shifts:
             left, right = (each if each.type is UINT else cast(each, UINT) for each in (left, right))
         elif right.type is UINT:
             right = cast(right, INT)
         if left.number is not None and left.type is INT:
-            left = replace(left, text=f"int64_t{{{left.text}}}", level=PRIMARY)
+            left = replace(left, text=f"int64_t{{{left.text}}}", precedence=PRIMARY)
         where = f', "{self.where(node)}"' if self.program.checked else ""
         found = self.ordered([left, right], lambda texts: f"rt::{name}({texts[0]}, {texts[1]}{where})")
         return replace(found, type=kind)
@@ -145,7 +145,7 @@ class Operators(Translation):
             found = self.condition(node.operand)
             if found.number is not None:
                 return literal(not found.number)
-            return replace(found, text=f"!{found.within(UNARY)}", level=UNARY, name=False)
+            return replace(found, text=f"!{found.within(UNARY)}", precedence=UNARY, name=False)
         operand = self.number(node.operand)
         if operand.number is not None and operand.type is INT:
             number = int(operand.number)
@@ -153,7 +153,7 @@ class Operators(Translation):
         operand = operand.wide
         symbol = {ast.USub: "-", ast.Invert: "~", ast.UAdd: "+"}[type(node.op)]
         text = f"{symbol}{operand.within(PRIMARY)}"
-        return replace(operand, text=text, level=UNARY, number=None, name=False)
+        return replace(operand, text=text, precedence=UNARY, number=None, name=False)
 
     def expr_boolop(self, node: ast.BoolOp) -> Value:
         """Return the result of ``and`` or ``or``."""
@@ -165,8 +165,8 @@ class Operators(Translation):
         return Value(
             BOOL,
             symbol.join(each.within(level + 1) for each in values),
-            level=level,
-            acts=any(each.acts for each in values),
+            precedence=level,
+            has_effects=any(each.has_effects for each in values),
             reads=any(each.reads for each in values),
         )
 
@@ -180,7 +180,9 @@ class Operators(Translation):
             second = found.wide.text
             then, otherwise = (second, "first") if is_and else ("first", second)
             text = f"[&] {{ const int64_t first = {each.wide.text}; return first != 0 ? {then} : {otherwise}; }}()"
-            found = Value(INT if kind is BOOL else kind, text, acts=each.acts or found.acts, reads=True)
+            found = Value(
+                INT if kind is BOOL else kind, text, has_effects=each.has_effects or found.has_effects, reads=True
+            )
         return found
 
     def in_condition(self, node: ast.expr) -> Value:
@@ -191,15 +193,15 @@ class Operators(Translation):
             return Value(
                 BOOL,
                 symbol.join(each.within(level + 1) for each in values),
-                level=level,
-                acts=any(each.acts for each in values),
+                precedence=level,
+                has_effects=any(each.has_effects for each in values),
                 reads=any(each.reads for each in values),
             )
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             found = self.in_condition(node.operand)
             if found.number is not None:
                 return literal(not found.number)
-            return replace(found, text=f"!{found.within(UNARY)}", level=UNARY, name=False)
+            return replace(found, text=f"!{found.within(UNARY)}", precedence=UNARY, name=False)
         return self.condition(node)
 
     def expr_compare(self, node: ast.Compare) -> Value:
@@ -207,7 +209,7 @@ class Operators(Translation):
         parts, left = [], node.left
         for op, right in zip(node.ops, node.comparators, strict=True):
             parts.append(self._comparison(node, op, left, right))
-            if right is not node.comparators[-1] and self.value(right).acts:
+            if right is not node.comparators[-1] and self.value(right).has_effects:
                 raise self.source.error(node, "the middle of a comparison is evaluated twice: assign it before")
             left = right
         if len(parts) == 1:
@@ -215,8 +217,8 @@ class Operators(Translation):
         return Value(
             BOOL,
             " && ".join(each.within(AND + 1) for each in parts),
-            level=AND,
-            acts=any(each.acts for each in parts),
+            precedence=AND,
+            has_effects=any(each.has_effects for each in parts),
             reads=any(each.reads for each in parts),
         )
 
@@ -233,7 +235,7 @@ class Operators(Translation):
             return literal(bool(compare(one.number, other.number)))
         if UINT in {one.type, other.type} and one.type is not other.type:
             one, other = self._unsigned(node, one), self._unsigned(node, other)
-        elif one.narrow or other.narrow:
+        elif one.is_narrow or other.is_narrow:
             one, other = widened(one, other)
         level = EQUAL if isinstance(op, ast.Eq | ast.NotEq) else COMPARE
         symbol = _COMPARISONS[type(op)]
@@ -242,7 +244,7 @@ class Operators(Translation):
             pair = (replace(each, text=said) for each, said in zip((one, other), texts, strict=True))
             return f" {symbol} ".join(each.within(ADD) for each in pair)
 
-        return replace(self.ordered([one, other], text), type=BOOL, level=level)
+        return replace(self.ordered([one, other], text), type=BOOL, precedence=level)
 
     def _unsigned(self, node: ast.AST, value: Value) -> Value:
         """Return an operand of a comparison with an unsigned number."""
@@ -254,7 +256,7 @@ class Operators(Translation):
 
     def _membership(self, node: ast.Compare, left: ast.expr, right: ast.expr, *, inside: bool) -> Value:
         one = self.number(left)
-        if one.acts:
+        if one.has_effects:
             raise self.source.error(node, "the left side of `in` is evaluated repeatedly: assign it before")
         constant = self.constant(right)
         if isinstance(right, ast.Tuple | ast.List | ast.Set):
@@ -266,7 +268,7 @@ class Operators(Translation):
         symbol, word = ("==", " || ") if inside else ("!=", " && ")
         text = word.join(f"{one.within(ADD)} {symbol} {each.within(ADD)}" for each in items)
         level = EQUAL if len(items) == 1 else OR if inside else AND
-        return Value(BOOL, text or ("false" if inside else "true"), level=level, reads=one.reads)
+        return Value(BOOL, text or ("false" if inside else "true"), precedence=level, reads=one.reads)
 
     def expr_ifexp(self, node: ast.IfExp) -> Value:
         """Return a conditional expression."""
@@ -285,8 +287,8 @@ class Operators(Translation):
         return Value(
             kind,
             text,
-            level=TERNARY,
-            acts=test.acts or then.acts or otherwise.acts,
+            precedence=TERNARY,
+            has_effects=test.has_effects or then.has_effects or otherwise.has_effects,
             reads=test.reads or then.reads or otherwise.reads,
             name=isinstance(kind, Record | Struct) and then.name and otherwise.name,
         )
@@ -300,24 +302,24 @@ class Operators(Translation):
 
 
 def _branch(value: Value, text: str) -> str:
-    return text if value.level > TERNARY or text != value.text else f"({text})"
+    return text if value.precedence > TERNARY or text != value.text else f"({text})"
 
 
 def cast(value: Value, kind: Number) -> Value:
     """Return a number converted to another numeric type."""
     if value.number is not None:
         return literal(value.number, kind)
-    return replace(value, type=kind, text=f"{kind.cpp}({value.text})", level=PRIMARY, narrow=False, name=False)
+    return replace(value, type=kind, text=f"{kind.cpp}({value.text})", precedence=PRIMARY, is_narrow=False, name=False)
 
 
 def widened(left: Value, right: Value) -> tuple[Value, Value]:
     """Widen an operand to 64 bits if both are narrow, because C++ would compute with 32 bits."""
     left, right = (each.wide if each.type is BOOL else each for each in (left, right))
     small_left, small_right = (
-        each.narrow or (each.number is not None and "int64_t" not in each.text) for each in (left, right)
+        each.is_narrow or (each.number is not None and "int64_t" not in each.text) for each in (left, right)
     )
     if small_left and small_right:
-        if right.narrow and not left.narrow:
+        if right.is_narrow and not left.is_narrow:
             return left, right.wide
-        return (left.wide if left.narrow else replace(left, text=f"int64_t({left.text})", level=PRIMARY)), right
+        return (left.wide if left.is_narrow else replace(left, text=f"int64_t({left.text})", precedence=PRIMARY)), right
     return left, right

@@ -27,12 +27,23 @@ class Places(Translation):
         """Return a field of a structure or record, or the shape or size of an array."""
         owner = self.value(node.value)
         if isinstance(owner.type, Struct) and (kind := owner.type.field(node.attr)) is not None:
-            return Value(kind, owner.member(identifier(node.attr)), acts=owner.acts, reads=owner.reads, name=owner.name)
+            return Value(
+                kind,
+                owner.member(identifier(node.attr)),
+                has_effects=owner.has_effects,
+                reads=owner.reads,
+                name=owner.name,
+            )
         if isinstance(owner.type, Record) and (element := owner.type.kind.element(node.attr)) is not None:
             kind = Array(element, 1).item
             narrow = Array(element, 1).is_narrow
             return Value(
-                kind, owner.member(identifier(node.attr)), acts=owner.acts, reads=True, narrow=narrow, name=owner.name
+                kind,
+                owner.member(identifier(node.attr)),
+                has_effects=owner.has_effects,
+                reads=True,
+                is_narrow=narrow,
+                name=owner.name,
             )
         if isinstance(owner.type, Array) and node.attr == "size":
             return replace(owner, type=INT, text=f"{owner.within(PRIMARY)}.size()", name=False)
@@ -40,7 +51,7 @@ class Places(Translation):
             count = owner.type.ndim
             text = ", ".join(f"{owner.within(PRIMARY)}.shape[{place}]" for place in range(count))
             kind = Tuple((INT,) * count)
-            return Value(kind, f"{self.program.cpp(kind)}{{{text}}}", acts=owner.acts)
+            return Value(kind, f"{self.program.cpp(kind)}{{{text}}}", has_effects=owner.has_effects)
         raise self.source.error(node, f"{owner.type} has no {node.attr} that kernels may use")
 
     def expr_subscript(self, node: ast.Subscript) -> Value:
@@ -49,7 +60,9 @@ class Places(Translation):
             owner = self.value(node.value.value)
             if isinstance(owner.type, Array | RecordArray):
                 place = self.number(node.slice)
-                return Value(INT, f"{owner.within(PRIMARY)}.shape[{place.text}]", acts=owner.acts, name=owner.name)
+                return Value(
+                    INT, f"{owner.within(PRIMARY)}.shape[{place.text}]", has_effects=owner.has_effects, name=owner.name
+                )
         owner = self.value(node.value)
         if owner.type is COUNTERS:
             raise self.source.error(node, "counters of `unread` are only raised: nobody may read them")
@@ -61,7 +74,7 @@ class Places(Translation):
             return self._item(node, owner, owner.type)
         if owner.type is COUNTERS:
             index = self.number(node.slice)
-            return Value(INT, f"{owner.text}({index.text})", acts=index.acts, name=True)
+            return Value(INT, f"{owner.text}({index.text})", has_effects=index.has_effects, name=True)
         if not isinstance(owner.type, Array | RecordArray):
             raise self.source.error(node, f"{owner.type} has no items")
         places = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -82,7 +95,7 @@ class Places(Translation):
             if isinstance(owner.type, RecordArray):
                 return replace(found, type=Record(owner.type.kind), reads=found.reads, name=owner.name)
             kind = owner.type
-            return replace(found, type=kind.item, reads=True, narrow=kind.is_narrow, name=owner.name)
+            return replace(found, type=kind.item, reads=True, is_narrow=kind.is_narrow, name=owner.name)
         if isinstance(owner.type, RecordArray):
             raise self.source.error(node, f"{owner.type} need {owner.type.ndim} indices")
         part = owner
@@ -95,9 +108,9 @@ class Places(Translation):
         """Return the code of an index, where a negative constant counts from the end."""
         found = self.number(node)
         if found.number is not None and found.number < 0:
-            return Value(INT, f"{owner.within(PRIMARY)}.shape[{dimension}] - {-found.number}", level=ADD)
+            return Value(INT, f"{owner.within(PRIMARY)}.shape[{dimension}] - {-found.number}", precedence=ADD)
         if found.type is UINT:
-            return replace(found, type=INT, text=f"int64_t({found.text})", level=PRIMARY)
+            return replace(found, type=INT, text=f"int64_t({found.text})", precedence=PRIMARY)
         return found
 
     def _sliced(self, node: ast.Slice, owner: Value) -> Value:
@@ -117,16 +130,16 @@ class Places(Translation):
         """Return an item of a tuple."""
         index = self.number(node.slice)
         if index.number is not None:
-            count = len(kind.items)
+            count = len(kind.item_types)
             place = index.number + count if index.number < 0 else index.number
             if not 0 <= place < count:
                 raise self.source.error(node, f"a tuple of {count} has no item {index.number}")
             text = f"std::get<{int(place)}>({owner.text})"
-            return replace(owner, type=kind.items[place], text=text, level=PRIMARY)
+            return replace(owner, type=kind.item_types[place], text=text, precedence=PRIMARY)
         if not kind.is_uniform:
             raise self.source.error(node, "a variable selects from a tuple only if all items have the same type")
         found = self.ordered([owner, index], lambda texts: f"{texts[0]}[{texts[1]}]")
-        return replace(found, type=kind.items[0], name=owner.name)
+        return replace(found, type=kind.item_types[0], name=owner.name)
 
     def expr_tuple(self, node: ast.Tuple) -> Value:
         """Return a tuple."""
@@ -141,7 +154,7 @@ class Places(Translation):
         return Value(
             kind,
             f"{self.program.cpp(kind)}{{{', '.join(texts)}}}",
-            acts=any(each.acts for each in values),
+            has_effects=any(each.has_effects for each in values),
             reads=any(each.reads for each in values),
         )
 

@@ -102,17 +102,17 @@ class Program:
         if isinstance(kind, RecordArray):
             return f"rt::Records<{self.cpp(kind.kind)}, {kind.ndim}>"
         if isinstance(kind, Tuple):
-            items = [self.cpp(each) for each in kind.items]
+            items = [self.cpp(each) for each in kind.item_types]
             if items and kind.is_uniform:
                 return f"std::array<{items[0]}, {len(items)}>"
             return f"std::tuple<{', '.join(items)}>"
         if isinstance(kind, Struct):
-            items = [self.cpp(each) for each in kind.items]
+            items = [self.cpp(each) for each in kind.item_types]
             fields = "".join(
                 f"    {item} {identifier(field)};\n" for item, field in zip(items, kind.places, strict=True)
             )
-            name = self.fresh("", kind.made.__name__)
-            about = _first_sentence(kind.made.__doc__) if self.comments else ""
+            name = self.fresh("", kind.tuple_class.__name__)
+            about = _first_sentence(kind.tuple_class.__doc__) if self.comments else ""
             self.add(f"{about}struct {name} {{\n{fields}}};\n")
             return name
         raise TypeError(kind)
@@ -140,7 +140,7 @@ class Program:
         """
         choices = getattr(function, "choices", None)
         while choices is not None:  # dispatch on the type of the first argument
-            chosen = choices.get(types[0].made) if types and isinstance(types[0], Struct) else None
+            chosen = choices.get(types[0].tuple_class) if types and isinstance(types[0], Struct) else None
             chosen = chosen or getattr(function, "default", None)
             if chosen is None:
                 name = getattr(function, "__name__", repr(function))
@@ -149,7 +149,7 @@ class Program:
             choices = getattr(function, "choices", None)
         if (intrinsic := intrinsic_of(function)) is not None:
             name, returns = intrinsic.expand(self, tuple(types))
-            return Instance(name, returns, intrinsic.acts, tuple(types))
+            return Instance(name, returns, intrinsic.has_effects, tuple(types))
         found = python_function(function)
         key = (found, tuple(types))
         if key not in self._instances:

@@ -100,7 +100,7 @@ class Translation:
         plain = literal(number, kind)
         if isinstance(node, ast.Constant):
             return plain
-        return replace(plain, text=self._constant_name(node, kind.cpp, plain.text), level=PRIMARY)
+        return replace(plain, text=self._constant_name(node, kind.cpp, plain.text), precedence=PRIMARY)
 
     def _constant_name(self, node: ast.expr, kind: str, text: str) -> str:
         """Return the name of a constant, in the module that the expression names or in the function's own module."""
@@ -137,10 +137,10 @@ class Translation:
             return value.reference
         if kind is UINT and value.number is not None:
             return literal(value.number, UINT).text
-        if kind is INT and (value.type is BOOL or value.narrow):
+        if kind is INT and (value.type is BOOL or value.is_narrow):
             return literal(int(value.number)).text if value.number is not None else f"int64_t({value.text})"
         if isinstance(kind, Tuple) and kind is not value.type:
-            items = (f"std::get<{n}>(items)" for n in range(len(kind.items)))
+            items = (f"std::get<{n}>(items)" for n in range(len(kind.item_types)))
             return f"[](const auto &items) {{ return {self.program.cpp(kind)}{{{', '.join(items)}}}; }}({value.text})"
         return value.text
 
@@ -149,19 +149,19 @@ class Translation:
         file = self.source.file.replace("\\", "/")
         return f"{file}:{getattr(node, 'lineno', 0)}".replace('"', "'")
 
-    def ordered(self, values: Sequence[Value], text: Callable[[list[str]], str], *, acts: bool = False) -> Value:
+    def ordered(self, values: Sequence[Value], text: Callable[[list[str]], str], *, has_effects: bool = False) -> Value:
         """Return an expression of several operands, which Python evaluates from left to right.
 
         C++ evaluates them in any order. If the order matters, the operands become variables of a lambda.
         """
-        any_acts = [place for place, each in enumerate(values) if each.acts]
+        any_acts = [place for place, each in enumerate(values) if each.has_effects]
         matters = any_acts and any(
-            (each.acts or each.reads) for place, each in enumerate(values) if place != any_acts[0]
+            (each.has_effects or each.reads) for place, each in enumerate(values) if place != any_acts[0]
         )
-        acting = acts or bool(any_acts)
+        acting = has_effects or bool(any_acts)
         reads = any(each.reads for each in values)
         if not matters:
-            return Value(VOID, text([each.text for each in values]), acts=acting, reads=reads)
+            return Value(VOID, text([each.text for each in values]), has_effects=acting, reads=reads)
         lines, names = [], []
         for place, each in enumerate(values):
             if each.number is not None or (each.name and not each.reads):
@@ -170,6 +170,6 @@ class Translation:
             held = f"operand_{place}"
             refers = "auto &" if isinstance(each.type, Record) else "auto "
             constant = "" if isinstance(each.type, Record) else "const "
-            lines.append(f"{constant}{refers}{held} = {each.wide.text if each.narrow else each.text};")
+            lines.append(f"{constant}{refers}{held} = {each.wide.text if each.is_narrow else each.text};")
             names.append(held)
-        return Value(VOID, f"[&] {{ {' '.join(lines)} return {text(names)}; }}()", acts=True, reads=True)
+        return Value(VOID, f"[&] {{ {' '.join(lines)} return {text(names)}; }}()", has_effects=True, reads=True)

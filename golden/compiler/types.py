@@ -155,14 +155,14 @@ class Struct(Type):
 
     Parameters
     ----------
-    made : type
+    tuple_class : type
         Class of the NamedTuple.
-    items : tuple of Type
+    item_types : tuple of Type
         Types of the fields, in order.
     """
 
-    made: Any
-    items: tuple[Type, ...]
+    tuple_class: Any
+    item_types: tuple[Type, ...]
     places: dict[str, int]
     _known: dict[tuple[type, tuple[Type, ...]], Struct] = {}  # noqa: RUF012 - as above
 
@@ -171,7 +171,7 @@ class Struct(Type):
         struct = cls._known.get((made, items))
         if struct is None:
             struct = cls._known[made, items] = super().__new__(cls)
-            struct.made, struct.items, struct.cpp = made, items, ""
+            struct.tuple_class, struct.item_types, struct.cpp = made, items, ""
             struct.text = f"a {made.__name__}"
             struct.places = {name: place for place, name in enumerate(made._fields)}  # type: ignore[attr-defined]
         return struct
@@ -179,13 +179,13 @@ class Struct(Type):
     def field(self, name: str) -> Type | None:
         """Return the type of a field, ``None`` for an unknown field."""
         place = self.places.get(name)
-        return None if place is None else self.items[place]
+        return None if place is None else self.item_types[place]
 
 
 class Tuple(Type):
     """A tuple without names."""
 
-    items: tuple[Type, ...]
+    item_types: tuple[Type, ...]
     _known: dict[tuple[Type, ...], Tuple] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, items: tuple[Type, ...]) -> Tuple:
@@ -193,14 +193,14 @@ class Tuple(Type):
         made = cls._known.get(items)
         if made is None:
             made = cls._known[items] = super().__new__(cls)
-            made.items, made.cpp = items, ""
+            made.item_types, made.cpp = items, ""
             made.text = f"a tuple of {len(items)}"
         return made
 
     @property
     def is_uniform(self) -> bool:
         """Whether all items have the same type, so that the index may be a variable."""
-        return len(set(self.items)) == 1
+        return len(set(self.item_types)) == 1
 
 
 def joined(first: Type, second: Type) -> Type | None:
@@ -212,8 +212,8 @@ def joined(first: Type, second: Type) -> Type | None:
         return first
     if {first, second} == {INT, BOOL}:
         return INT
-    if isinstance(first, Tuple) and isinstance(second, Tuple) and len(first.items) == len(second.items):
-        items = [joined(*pair) for pair in zip(first.items, second.items, strict=True)]
+    if isinstance(first, Tuple) and isinstance(second, Tuple) and len(first.item_types) == len(second.item_types):
+        items = [joined(*pair) for pair in zip(first.item_types, second.item_types, strict=True)]
         return None if None in items else Tuple(tuple(items))  # type: ignore[arg-type]  # none of them is None
     return None
 

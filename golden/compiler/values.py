@@ -23,15 +23,15 @@ class Value:
         Type of the expression.
     text : str
         C++ code.
-    level : int
+    precedence : int
         Precedence level of the outermost operator.
     number : int or bool, optional
         Value of a constant.
-    acts : bool
+    has_effects : bool
         Evaluation changes memory or may raise an error, so its order matters.
     reads : bool
         Evaluation reads memory that another expression may change.
-    narrow : bool
+    is_narrow : bool
         C++ would compute with fewer than 64 bits.
     pointer : bool
         A record is given by its address.
@@ -41,28 +41,28 @@ class Value:
 
     type: Type
     text: str
-    level: int = PRIMARY
+    precedence: int = PRIMARY
     number: int | None = None
-    acts: bool = False
+    has_effects: bool = False
     reads: bool = False
-    narrow: bool = False
+    is_narrow: bool = False
     pointer: bool = False
     name: bool = False
 
     def within(self, level: int) -> str:
         """Return the code as an operand of an operator with the given precedence level."""
-        return self.text if self.level >= level else f"({self.text})"
+        return self.text if self.precedence >= level else f"({self.text})"
 
     @property
     def wide(self) -> Value:
         """The number with 64 bits."""
-        if self.narrow or self.type is BOOL:
+        if self.is_narrow or self.type is BOOL:
             return replace(
                 self,
-                type=self.type if self.narrow else INT,
+                type=self.type if self.is_narrow else INT,
                 text=f"int64_t({self.text})",
-                level=PRIMARY,
-                narrow=False,
+                precedence=PRIMARY,
+                is_narrow=False,
                 name=False,
             )
         return self
@@ -73,7 +73,13 @@ class Value:
         if self.type is BOOL:
             return self
         return replace(
-            self, type=BOOL, text=f"{self.within(EQUAL)} != 0", level=EQUAL, number=None, narrow=False, name=False
+            self,
+            type=BOOL,
+            text=f"{self.within(EQUAL)} != 0",
+            precedence=EQUAL,
+            number=None,
+            is_narrow=False,
+            name=False,
         )
 
     @property
@@ -109,5 +115,5 @@ def literal(number: int, kind: Type | None = None) -> Value:
     if kept == -_INT64:
         return Value(INT, "INT64_MIN", number=kept)
     if -_INT32 < kept < _INT32:
-        return Value(INT, str(kept), level=UNARY if kept < 0 else PRIMARY, number=kept)
+        return Value(INT, str(kept), precedence=UNARY if kept < 0 else PRIMARY, number=kept)
     return Value(INT, f"int64_t({kept})", number=kept)

@@ -231,7 +231,7 @@ def _write(
     if select in (_RATE, _PORT):
         counts = False
         for lane in range(state.data_vls):
-            counts |= state.markers.lane[0, lane].left != 0
+            counts |= state.markers.lane[0, lane].packets_until_mark != 0
         rule_counts[BEGUN_AGAIN] += counts and not mark
         rule_counts[WRITTEN_WITH_MARK] += counts and mark
     if select == _VICTIM_MASK:
@@ -269,23 +269,23 @@ def count_rules(state: CCMarkerState, inputs: Inputs, rule_counts: NDArray[np.in
     found, at = decision_of(state, inputs), bth.header_at(inputs.flit)
     measure = inputs.measure[vl]
     threshold, least, _ = markers.settings_in_force(state.markers, 0)
-    rule_counts[OVER] += found.over
-    rule_counts[NOT_OVER] += threshold != 0 and not found.over
+    rule_counts[OVER] += found.is_over
+    rule_counts[NOT_OVER] += threshold != 0 and not found.is_over
     rule_counts[NEVER] += threshold == 0 and measure >= state.markers.limits[vl, 1]
     rule_counts[FED] += state.markers.lane[0, vl].starved != 0
-    rule_counts[ROOT] += found.root
-    rule_counts[VICTIM] += found.victim
-    rule_counts[NEITHER] += found.over and not found.root and not found.victim
-    rule_counts[MASKED] += found.eligible and not found.root
-    rule_counts[NOT_MASKED] += found.over and not found.root and port_state.victim_mask == 0
-    admitted = found.root or (found.over and port_state.victim_mask != 0)
+    rule_counts[ROOT] += found.is_root
+    rule_counts[VICTIM] += found.is_victim
+    rule_counts[NEITHER] += found.is_over and not found.is_root and not found.is_victim
+    rule_counts[MASKED] += found.is_eligible and not found.is_root
+    rule_counts[NOT_MASKED] += found.is_over and not found.is_root and port_state.victim_mask == 0
+    admitted = found.is_root or (found.is_over and port_state.victim_mask != 0)
     rule_counts[TOO_SMALL] += admitted and blocks < least
     rule_counts[NO_HEADER] += admitted and blocks >= least and at == bth.NO_HEADER
     rule_counts[OUT_OF_REACH] += admitted and blocks >= least and at == bth.OUT_OF_REACH
-    rule_counts[MARKED] += found.mark
-    rule_counts[PASSED] += found.eligible and not found.mark
+    rule_counts[MARKED] += found.is_marked
+    rule_counts[PASSED] += found.is_eligible and not found.is_marked
     if at >= 0:
         rule_counts[CNP] += admitted and blocks >= least and bth.is_cnp(inputs.flit, at)
-        rule_counts[GRH_MARKED] += found.mark and at != BTH_AT
-        rule_counts[FECN_SET] += found.mark and not bth.has_fecn(inputs.flit, at)
-        rule_counts[FECN_KEPT] += not found.mark and bth.has_fecn(inputs.flit, at)
+        rule_counts[GRH_MARKED] += found.is_marked and at != BTH_AT
+        rule_counts[FECN_SET] += found.is_marked and not bth.has_fecn(inputs.flit, at)
+        rule_counts[FECN_KEPT] += not found.is_marked and bth.has_fecn(inputs.flit, at)

@@ -222,7 +222,7 @@ def step(sources: Sources, inputs: Inputs, cycle: int, rule_counts: NDArray[np.i
     """
     asked, told, shown, sweep = inputs.previous_request, inputs.previous_becn, inputs.results[0], sources.sweep[0]
     _shift_results(inputs.results)
-    shown[S_TAKEN], shown[S_LOST_BECNS] = sweep.taken, sweep.lost
+    shown[S_TAKEN], shown[S_LOST_BECNS] = sweep.entries_in_use, sweep.lost_becns
     injected = NOBODY
     if asked[ASK] != 0:
         place = find_entry(sources, 0, asked[ASK_DLID], asked[ASK_SL])
@@ -238,10 +238,10 @@ def step(sources: Sources, inputs: Inputs, cycle: int, rule_counts: NDArray[np.i
         rule_counts[WAITED] += 1
         _receive_becn(sources, inputs, cycle, injected, rule_counts)
     else:
-        place = sweep.next
+        place = sweep.next_entry
         _count_visit(sources, place, cycle, injected, rule_counts)
         visit_entry(sources, 0, place, cycle)
-        sweep.next = place + 1 if place + 1 < sources.flow.shape[1] else 0
+        sweep.next_entry = place + 1 if place + 1 < sources.flow.shape[1] else 0
     _latch_inputs(sources, inputs)
     if inputs.setting_write[W_ENABLE] != 0:
         _count_write(sources, inputs.setting_write, rule_counts)
@@ -309,8 +309,8 @@ def _count_injection_request(
     rule_counts[INJECTED] += 1
     rule_counts[WITHOUT_GAP] += gap == 0
     rule_counts[SHORTEST] += blocks + gap < SHORTEST_GAP
-    rule_counts[IN_TIME] += entry.injects != 0 and cycle == entry.not_before
-    rule_counts[FIRST_PACKET] += entry.injects == 0
+    rule_counts[IN_TIME] += entry.has_injected != 0 and cycle == entry.not_before
+    rule_counts[FIRST_PACKET] += entry.has_injected == 0
     rule_counts[ABOVE_LIMIT] += entry.ccti > sources.port[0, LIMIT]
 
 
@@ -325,9 +325,9 @@ def _count_visit(sources: Sources, entry_index: int, cycle: int, injected: int, 
     rule_counts[ASKED_AND_VISITED] += entry_index == injected
     least, tick = sources.level[0, entry.sl, MINIMUM], cycle // sources.tick_cycles
     if entry.ccti > least:
-        rule_counts[LOWERED] += entry.ends <= tick
-        rule_counts[CAUGHT_UP] += entry.ends + sources.level[0, entry.sl, TIMER] <= tick
-        rule_counts[RUNS] += entry.ends > tick
+        rule_counts[LOWERED] += entry.timer_end <= tick
+        rule_counts[CAUGHT_UP] += entry.timer_end + sources.level[0, entry.sl, TIMER] <= tick
+        rule_counts[RUNS] += entry.timer_end > tick
     else:
         held = is_held(entry, cycle)
         rule_counts[FREED] += not held
@@ -341,5 +341,7 @@ def _count_write(sources: Sources, written: NDArray[np.int64], rule_counts: NDAr
     rule_counts[CAPPED] += select == _LIMIT and written[W_LIMIT] >= sources.table.shape[1]
     rule_counts[ABSENT_ENTRY] += select > _LEVEL and written[W_INDEX] >= sources.table.shape[1]
     rule_counts[MODE_CHANGED] += (
-        select == _PORT_CONTROL and written[W_PORT_MODE] != sources.port[0, PORT_MODE] and sources.sweep[0].taken != 0
+        select == _PORT_CONTROL
+        and written[W_PORT_MODE] != sources.port[0, PORT_MODE]
+        and sources.sweep[0].entries_in_use != 0
     )

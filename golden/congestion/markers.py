@@ -53,12 +53,12 @@ class LaneMarking:
     ----------
     starved : int
         Whether a head lacked credit since the lane's last packet started.
-    left : int
+    packets_until_mark : int
         Number of eligible packets that pass unmarked before the next mark.
     """
 
     starved: Int32
-    left: Int32
+    packets_until_mark: Int32
 
 
 class Markers(NamedTuple):
@@ -93,26 +93,26 @@ class Decision(NamedTuple):
 
     Parameters
     ----------
-    over : bool
+    is_over : bool
         Whether the packet's lane exceeds its threshold.
-    root : bool
+    is_root : bool
         Whether the packet's lane is a root of congestion.
-    victim : bool
+    is_victim : bool
         Whether the packet's lane is a victim of congestion.
-    eligible : bool
+    is_eligible : bool
         The packet is counted.
-    mark : bool
+    is_marked : bool
         The packet is marked.
     """
 
-    over: bool
-    root: bool
-    victim: bool
-    eligible: bool
-    mark: bool
+    is_over: bool
+    is_root: bool
+    is_victim: bool
+    is_eligible: bool
+    is_marked: bool
 
 
-NOTHING = Decision(over=False, root=False, victim=False, eligible=False, mark=False)
+NOTHING = Decision(is_over=False, is_root=False, is_victim=False, is_eligible=False, is_marked=False)
 """Decision without a packet, or for a packet on an absent lane."""
 
 
@@ -144,7 +144,7 @@ def reset(markers: Markers, port: int) -> None:
     port_state.port_threshold, port_state.port_packet_size, port_state.port_marking_rate = 0, 0, 0
     for lane in range(len(markers.limits)):
         markers.lane[port, lane].starved = 0
-        markers.lane[port, lane].left = 0
+        markers.lane[port, lane].packets_until_mark = 0
 
 
 @inner
@@ -192,7 +192,7 @@ def decide(
     root = over and not starved and port_state.level >= markers.busy_blocks
     admitted = root or (over and port_state.victim_mask != 0)
     eligible = admitted and markable and blocks >= settings_in_force(markers, port)[1]
-    return Decision(over, root, over and starved, eligible, eligible and state.left == 0)
+    return Decision(over, root, over and starved, eligible, eligible and state.packets_until_mark == 0)
 
 
 @inner
@@ -211,11 +211,11 @@ def start_packet(
     if lane < len(markers.limits):
         state = markers.lane[port, lane]
         state.starved = 0
-        if decision.mark:
-            state.left = settings_in_force(markers, port)[2]
-        elif decision.eligible:
-            state.left -= 1
-    return decision.mark
+        if decision.is_marked:
+            state.packets_until_mark = settings_in_force(markers, port)[2]
+        elif decision.is_eligible:
+            state.packets_until_mark -= 1
+    return decision.is_marked
 
 
 @inner
@@ -265,7 +265,7 @@ def set_port_element(
 @inner
 def _reset_counters(markers: Markers, port: int) -> None:
     for lane in range(len(markers.limits)):
-        markers.lane[port, lane].left = 0
+        markers.lane[port, lane].packets_until_mark = 0
 
 
 def write_marking(markers: Markers, outputs: Sequence[int], write: MarkingWrite) -> None:

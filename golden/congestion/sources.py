@@ -50,24 +50,24 @@ class Flow:
         Service level of the flow.
     ccti : int
         Index in the CCT.
-    injects : int
+    has_injected : int
         Whether the flow has injected since it is known.
     not_before : int
-        First cycle in which the flow may inject again, if ``injects``.
-    ends : int
+        First cycle in which the flow may inject again, if ``has_injected``.
+    timer_end : int
         Tick at which the timer ends.
     becn_cycle : int
         Cycle of the last BECN.
     """
 
     not_before: Int64
-    ends: Int64
+    timer_end: Int64
     becn_cycle: Int64
     dlid: Int32
     ccti: Int32
     sl: Int16
     known: Int16
-    injects: Int16
+    has_injected: Int16
 
 
 class Sweep:
@@ -75,17 +75,17 @@ class Sweep:
 
     Parameters
     ----------
-    next : int
+    next_entry : int
         Entry of the next visit.
-    taken : int
+    entries_in_use : int
         Number of entries in use.
-    lost : int
+    lost_becns : int
         Number of lost BECNs.
     """
 
-    next: Int32
-    taken: Int32
-    lost: Int32
+    next_entry: Int32
+    entries_in_use: Int32
+    lost_becns: Int32
 
 
 class Sources(NamedTuple):
@@ -141,7 +141,7 @@ def reset(sources: Sources, source: int) -> None:
     for place in range(sources.flow.shape[1]):
         sources.flow[source, place].known = 0
     sweep = sources.sweep[source]
-    sweep.next, sweep.taken, sweep.lost = 0, 0, 0
+    sweep.next_entry, sweep.entries_in_use, sweep.lost_becns = 0, 0, 0
     sources.port[source] = 0
 
 
@@ -175,7 +175,7 @@ def free_entry(sources: Sources, source: int, dlid: int, sl: int) -> int:
 @inner
 def is_held(entry: Flow, cycle: int) -> bool:
     """Return whether the flow of an entry may not inject in a cycle (CCS-3)."""
-    return entry.injects != 0 and cycle < entry.not_before
+    return entry.has_injected != 0 and cycle < entry.not_before
 
 
 @inner
@@ -199,7 +199,7 @@ def may_inject(sources: Sources, source: int, entry_index: int, blocks: int, cyc
     entry = sources.flow[source, entry_index]
     if is_held(entry, cycle):
         return False
-    entry.injects = 1
+    entry.has_injected = 1
     entry.not_before = cycle + max(blocks + injection_gap(sources, source, entry.ccti, blocks), SHORTEST_GAP)
     return True
 
@@ -213,17 +213,17 @@ def receive_becn(sources: Sources, source: int, dlid: int, sl: int, cycle: int) 
     if place == NOBODY:
         place = free_entry(sources, source, dlid, sl)
         if place == NOBODY:
-            sources.sweep[source].lost = min(sources.sweep[source].lost + 1, LOST_MOST)
+            sources.sweep[source].lost_becns = min(sources.sweep[source].lost_becns + 1, LOST_MOST)
             return NOBODY, 0
-        sources.sweep[source].taken += 1
+        sources.sweep[source].entries_in_use += 1
         entry = sources.flow[source, place]
-        entry.known, entry.dlid, entry.sl, entry.injects = 1, dlid, sl, 0
+        entry.known, entry.dlid, entry.sl, entry.has_injected = 1, dlid, sl, 0
     else:
         before = sources.flow[source, place].ccti
     entry = sources.flow[source, place]
     entry.ccti, entry.becn_cycle = min(before + sources.level[source, sl, INCREASE], sources.port[source, LIMIT]), cycle
     if before <= least:
-        entry.ends = cycle // sources.tick_cycles + sources.level[source, sl, TIMER]
+        entry.timer_end = cycle // sources.tick_cycles + sources.level[source, sl, TIMER]
     return place, before
 
 
@@ -235,12 +235,12 @@ def visit_entry(sources: Sources, source: int, entry_index: int, cycle: int) -> 
         return
     least = sources.level[source, entry.sl, MINIMUM]
     if entry.ccti > least:
-        if entry.ends <= cycle // sources.tick_cycles:
+        if entry.timer_end <= cycle // sources.tick_cycles:
             entry.ccti -= 1
-            entry.ends += sources.level[source, entry.sl, TIMER]
+            entry.timer_end += sources.level[source, entry.sl, TIMER]
     elif not is_held(entry, cycle):
         entry.known = 0
-        sources.sweep[source].taken -= 1
+        sources.sweep[source].entries_in_use -= 1
 
 
 @inner

@@ -29,7 +29,7 @@ def new_barrier() -> NDArray[np.int64]:
     return np.zeros(16, np.int64)
 
 
-@intrinsic("rt::fetch_add", acts=True)
+@intrinsic("rt::fetch_add", has_effects=True)
 def _fetch_add(counters: NDArray[np.int64], index: int, amount: int) -> int:
     """Add to a word atomically and return its previous value. Writes made before become visible to other threads."""
     with _one_at_a_time:
@@ -38,13 +38,13 @@ def _fetch_add(counters: NDArray[np.int64], index: int, amount: int) -> int:
     return before
 
 
-@intrinsic("rt::load_shared", acts=True)
+@intrinsic("rt::load_shared", has_effects=True)
 def _atomic_load(counters: NDArray[np.int64], index: int) -> int:
     """Return the current value of a word that other threads write."""
     return int(counters[index])
 
 
-@intrinsic("rt::yield_core", acts=True)
+@intrinsic("rt::yield_core", has_effects=True)
 def _yield_core() -> None:
     """Yield the core to other threads."""
     time.sleep(0)

@@ -13,6 +13,6 @@ from vlane.golden.compiler.intrinsics import intrinsic
 from vlane.golden.compiler.records import Records
 
 
-@intrinsic("rt::prefetch", acts=True)
+@intrinsic("rt::prefetch", has_effects=True)
 def prefetch(records: Records[Any] | NDArray[Any], index: int) -> None:
     """Prefetch the cache line of a record or number, counted through all dimensions. The index may be out of range."""

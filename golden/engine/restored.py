@@ -10,7 +10,7 @@ from vlane.golden.compiler.intrinsics import expand_restore, intrinsic
 from vlane.golden.compiler.records import Records
 
 
-@intrinsic(acts=True, expand=expand_restore)
+@intrinsic(has_effects=True, expand=expand_restore)
 def restore(target: Any, source: Any) -> None:
     """Copy all arrays and records of ``source`` to ``target``. Numbers are not copied but must be equal."""
     if isinstance(target, np.ndarray):

@@ -37,9 +37,9 @@ _PROBE = int(Notice.PROBE)
 def schedule_order(network: Ethernet, node: int, time: int) -> None:
     """Schedule the adapter's next order to its reaction point, at ``time`` or when the point is ready (ETH-12)."""
     adapter_state = network.adapter[node]
-    at = max((time + _CYCLE) & ~_CYCLE, adapter_state.ready << CYCLE_BITS)
-    if adapter_state.served == NONE or at < adapter_state.served:
-        adapter_state.served = at
+    at = max((time + _CYCLE) & ~_CYCLE, adapter_state.next_order_cycle << CYCLE_BITS)
+    if adapter_state.order_time == NONE or at < adapter_state.order_time:
+        adapter_state.order_time = at
         push(network.heap, at, SERVE, node)
 
 
@@ -47,22 +47,22 @@ def schedule_order(network: Ethernet, node: int, time: int) -> None:
 def start_order(network: Ethernet, node: int, time: int) -> None:
     """Give a ready reaction point its next order: feedback before requests to send (ETH-12 to ETH-14)."""
     adapter_state = network.adapter[node]
-    if time != adapter_state.served:
+    if time != adapter_state.order_time:
         return
-    adapter_state.served = NONE
+    adapter_state.order_time = NONE
     cycle = time >> CYCLE_BITS
-    while max(adapter_state.due, adapter_state.ready) < cycle:
-        begins = max(adapter_state.due, adapter_state.ready)
-        adapter_state.ready = begins + ASK_CYCLES
-        adapter_state.due = (begins // VISIT_CYCLES + 1) * VISIT_CYCLES
-    if adapter_state.ready > cycle:
-        schedule_order(network, node, adapter_state.ready << CYCLE_BITS)
+    while max(adapter_state.next_visit_cycle, adapter_state.next_order_cycle) < cycle:
+        begins = max(adapter_state.next_visit_cycle, adapter_state.next_order_cycle)
+        adapter_state.next_order_cycle = begins + ASK_CYCLES
+        adapter_state.next_visit_cycle = (begins // VISIT_CYCLES + 1) * VISIT_CYCLES
+    if adapter_state.next_order_cycle > cycle:
+        schedule_order(network, node, adapter_state.next_order_cycle << CYCLE_BITS)
         return
     place = pop_frame(network.frames, network.feedback[node])
     if place != NONE:
         frame = network.frames.frame[place]
         limiters.receive_notification(
-            network.limiters, node, frame.source, frame.notice, frame.tag, frame.feedback, cycle
+            network.limiters, node, frame.source, frame.notice_kind, frame.tag, frame.feedback, cycle
         )
         if network.log.node[node] != 0:
             _log_decision(
@@ -70,25 +70,25 @@ def start_order(network: Ethernet, node: int, time: int) -> None:
                 node,
                 logs.HEARD,
                 frame.source,
-                (frame.source, frame.notice, frame.tag, frame.feedback),
+                (frame.source, frame.notice_kind, frame.tag, frame.feedback),
                 0,
                 cycle,
             )
         free_frame(network.frames, place)
-        adapter_state.ready = cycle + NOTICE_CYCLES
-        schedule_order(network, node, adapter_state.ready << CYCLE_BITS)
+        adapter_state.next_order_cycle = cycle + NOTICE_CYCLES
+        schedule_order(network, node, adapter_state.next_order_cycle << CYCLE_BITS)
         return
-    if adapter_state.granted >= _AHEAD:
+    if adapter_state.granted_frames >= _AHEAD:
         return
-    flow, nodes, soonest = adapter_state.turn, network.adapter.shape[0], _FAR
+    flow, nodes, soonest = adapter_state.next_flow, network.adapter.shape[0], _FAR
     for _ in range(nodes):
         if network.messages.backlog[node, flow].frames != 0:
             at = limiters.earliest_start(network.limiters, node, flow, FRAME_BYTES, cycle)
             if at == cycle:
                 _grant_frame(network, node, flow, cycle)
-                adapter_state.turn = flow + 1 if flow + 1 < nodes else 0
-                adapter_state.ready = cycle + ASK_CYCLES
-                schedule_order(network, node, adapter_state.ready << CYCLE_BITS)
+                adapter_state.next_flow = flow + 1 if flow + 1 < nodes else 0
+                adapter_state.next_order_cycle = cycle + ASK_CYCLES
+                schedule_order(network, node, adapter_state.next_order_cycle << CYCLE_BITS)
                 return
             soonest = min(soonest, at)
         flow = flow + 1 if flow + 1 < nodes else 0
@@ -100,9 +100,9 @@ def start_order(network: Ethernet, node: int, time: int) -> None:
 def _schedule_retry(network: Ethernet, node: int, time: int) -> None:
     """Schedule another request for the first time at which the tokens can suffice."""
     adapter_state = network.adapter[node]
-    adapter_state.served = time
-    if adapter_state.waited != time:
-        adapter_state.waited = time
+    adapter_state.order_time = time
+    if adapter_state.retry_time != time:
+        adapter_state.retry_time = time
         push(network.heap, time, SERVE, node)
 
 
@@ -112,13 +112,15 @@ def _grant_frame(network: Ethernet, node: int, flow: int, cycle: int) -> None:
     limiters.may_start(network.limiters, node, flow, FRAME_BYTES, cycle)
     place = new_frame(network.frames, DATA, node, flow, FRAME_BYTES)
     frame, limiter = network.frames.frame[place], network.limiters.flow[node, flow]
-    frame.born, frame.serial, frame.of, frame.is_last = remove_frame(network.messages, node, flow)
+    frame.generated_cycle, frame.message_number, frame.message_frames, frame.is_last = remove_frame(
+        network.messages, node, flow
+    )
     frame.ready = cycle + ASK_CYCLES
-    frame.tag, frame.is_tagged = limiter.cpid, limiter.limited != 0 and limiter.probe == 0
+    frame.tag, frame.is_tagged = limiter.cpid, limiter.limited != 0 and limiter.lowered_by_probe == 0
     if network.log.node[node] != 0:
         _log_decision(network, node, logs.ASKED, flow, (flow, FRAME_BYTES, 0, 0), 1, cycle)
     append_frame(network.frames, network.granted[node], place)
-    network.adapter[node].granted += 1
+    network.adapter[node].granted_frames += 1
     network.common[WAITING] -= 1
 
 
@@ -141,15 +143,15 @@ def next_frame(network: Ethernet, node: int, time: int) -> int:
     if place != NONE:
         frame = network.frames.frame[place]
         if frame.kind == PROBE:
-            frame.stamp, frame.counted = cycle, probers.probe_byte_count(network.probers, node, frame.destination)
+            frame.stamp, frame.flow_bytes = cycle, probers.probe_byte_count(network.probers, node, frame.destination)
         return place
     first = network.granted[node].first
     if first == NONE or network.frames.frame[first].ready << CYCLE_BITS > time:
         return NONE
     place = pop_frame(network.frames, network.granted[node])
-    network.adapter[node].granted -= 1
+    network.adapter[node].granted_frames -= 1
     to = network.frames.frame[place].destination
-    if network.probes:
+    if network.has_probes:
         is_limited = limiters.is_limited(network.limiters, node, to)
         if probers.count_frame(network.probers, node, to, FRAME_BYTES, is_limited):
             probe = new_frame(network.frames, PROBE, node, to, CONTROL_BYTES)
@@ -170,15 +172,15 @@ def receive_frame(network: Ethernet, node: int, frame_index: int, time: int) -> 
     if frame.kind == PROBE:
         frame.kind, frame.arrival = REPLY, cycle
         frame.source, frame.destination = frame.destination, frame.source
-        frame.input = NONE
+        frame.input_channel = NONE
         append_frame(network.frames, network.control[node], frame_index)
         return True
     if frame.kind == REPLY:
-        found = probers.process_reply(network.probers, node, frame.source, frame.stamp, frame.arrival, frame.counted)
+        found = probers.process_reply(network.probers, node, frame.source, frame.stamp, frame.arrival, frame.flow_bytes)
         if not found.valid:
             free_frame(network.frames, frame_index)
             return False
-        frame.notice, frame.tag, frame.feedback = _PROBE, frame.source, found.feedback
+        frame.notice_kind, frame.tag, frame.feedback = _PROBE, frame.source, found.feedback
     append_frame(network.frames, network.feedback[node], frame_index)
     schedule_order(network, node, time)
     return False
@@ -190,14 +192,16 @@ def _count_delivery(network: Ethernet, frame: Frame, time: int) -> None:
     flow, cycle = network.flow[frame.source, frame.destination], time >> CYCLE_BITS
     flow.delivered += 1
     who = frame.source * network.adapter.shape[0] + frame.destination
-    network.common[DIGEST] = (network.common[DIGEST] + hash_pair(who ^ frame.serial * FACTORS[2] & MASK, cycle)) & MASK
-    part = min(time // network.part, network.course.shape[0] - 1)
-    network.course[part, frame.source, frame.destination] += frame.length
-    if flow.serial != frame.serial:
-        flow.serial, flow.whole = frame.serial, 0
-    flow.whole += 1
-    if frame.is_last != 0 and flow.whole == frame.of:
-        waited = cycle - frame.born
+    network.common[DIGEST] = (
+        network.common[DIGEST] + hash_pair(who ^ frame.message_number * FACTORS[2] & MASK, cycle)
+    ) & MASK
+    part = min(time // network.part_time, network.delivered_bytes.shape[0] - 1)
+    network.delivered_bytes[part, frame.source, frame.destination] += frame.length
+    if flow.arriving_message != frame.message_number:
+        flow.arriving_message, flow.arrived_frames = frame.message_number, 0
+    flow.arrived_frames += 1
+    if frame.is_last != 0 and flow.arrived_frames == frame.message_frames:
+        waited = cycle - frame.generated_cycle
         flow.completed += 1
         flow.waited += waited
         flow.longest = max(flow.longest, waited)

@@ -162,8 +162,8 @@ def _write(made: Probers, inputs: NDArray[np.int64], rule_counts: NDArray[np.int
 def _count_frame(made: Probers, inputs: NDArray[np.int64], rule_counts: NDArray[np.int64]) -> bool:
     flow, length = inputs[FLOW], inputs[FRAME_BYTES]
     probe_state = made.probe[0, flow]
-    begun, is_first = probe_state.begun != 0, probe_state.sent == 0
-    since = (probe_state.sent + length - probe_state.probed) & _MODULUS
+    begun, is_first = probe_state.has_probe != 0, probe_state.sent_bytes == 0
+    since = (probe_state.sent_bytes + length - probe_state.probed_bytes) & _MODULUS
     follows = probers.count_frame(made, 0, flow, length, inputs[LIMITED])
     unlimited = not made.all_flows and inputs[LIMITED] == 0
     rule_counts[COUNTED] += 1
@@ -184,11 +184,11 @@ def _take_reply(state: E2CMProberState, inputs: NDArray[np.int64], rule_counts: 
     probe_state = made.probe[0, flow]
     replied, known, base, before = (
         probe_state.has_reply != 0,
-        probe_state.known != 0,
-        probe_state.least,
+        probe_state.has_occupancy != 0,
+        probe_state.least_delay,
         probe_state.occupancy,
     )
-    gap, sent = (arrival - probe_state.arrival) & _MODULUS, (reported - probe_state.reported) & _MODULUS
+    gap, sent = (arrival - probe_state.reply_arrival) & _MODULUS, (reported - probe_state.reply_bytes) & _MODULUS
     feedback = probers.process_reply(made, 0, flow, stamp, arrival, reported)
     kept[S_VALID], kept[S_FEEDBACK] = feedback.valid, feedback.feedback
     rule_counts[GIVEN_BESIDE] += inputs[W_ENABLE] != 0 and not made.learned and inputs[W_FLOW] == flow
@@ -198,8 +198,8 @@ def _take_reply(state: E2CMProberState, inputs: NDArray[np.int64], rule_counts: 
         rule_counts[EARLIER] += replied and gap != 0
         return
     delay = (arrival - stamp) & _MODULUS
-    excess = delay - probe_state.least
-    rule_counts[LOWER] += probe_state.least < base
+    excess = delay - probe_state.least_delay
+    rule_counts[LOWER] += probe_state.least_delay < base
     rule_counts[BELOW_GIVEN] += excess < 0
     rule_counts[NO_EXCESS] += excess == 0
     rule_counts[MOST_EXCESS] += excess >> EXCESS_BITS > 0
@@ -211,5 +211,5 @@ def _take_reply(state: E2CMProberState, inputs: NDArray[np.int64], rule_counts: 
     rule_counts[NEGATIVE] += feedback.feedback < 0
     rule_counts[POSITIVE] += feedback.feedback > 0
     rule_counts[TOWARDS_ZERO] += plain != 0 and feedback.feedback == 0
-    rule_counts[LEAST] += plain < -made.most
-    rule_counts[MOST] += plain > made.most
+    rule_counts[LEAST] += plain < -made.max_feedback
+    rule_counts[MOST] += plain > made.max_feedback

@@ -127,21 +127,21 @@ def step(state: ECMCPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.i
     rule_counts[JOINED] += joins
     rule_counts[LEFT] += inputs[LEAVE] != 0
     rule_counts[BOTH] += joins and inputs[LEAVE] != 0
-    rule_counts[STOOD] += made.random and (not joins or managed == 0)
+    rule_counts[STOOD] += made.is_random and (not joins or managed == 0)
     if joins:
-        last, before, passed = point_state.last, point_state.queue, point_state.passed
+        last, before, passed = point_state.sampled_queue, point_state.queue, point_state.bytes_since_sample
         tag_matches = inputs[TAGGED] != 0 and inputs[TAG] == inputs[CPID]
         found = points.add_frame(made, 0, length, managed, tag_matches)
         shown[-1, S_SAMPLED], shown[-1, S_NOTIFY] = found.sampled, found.sends
         shown[-1, S_STOP], shown[-1, S_FEEDBACK] = found.stop, found.feedback
-        rule_counts[LONGEST] += before + length > made.longest
+        rule_counts[LONGEST] += before + length > made.max_queue
         rule_counts[UNMANAGED] += managed == 0
-        rule_counts[DRAWN] += managed != 0 and made.random
-        rule_counts[SAMPLED] += found.sampled and made.random
-        rule_counts[PASSED] += managed != 0 and not found.sampled and made.random
-        rule_counts[REACHED] += found.sampled and not made.random
-        rule_counts[EXACTLY] += found.sampled and not made.random and passed + length == made.sample_bytes
-        rule_counts[ADDED] += managed != 0 and not found.sampled and not made.random
+        rule_counts[DRAWN] += managed != 0 and made.is_random
+        rule_counts[SAMPLED] += found.sampled and made.is_random
+        rule_counts[PASSED] += managed != 0 and not found.sampled and made.is_random
+        rule_counts[REACHED] += found.sampled and not made.is_random
+        rule_counts[EXACTLY] += found.sampled and not made.is_random and passed + length == made.sample_bytes
+        rule_counts[ADDED] += managed != 0 and not found.sampled and not made.is_random
         if found.sampled:
             _count_sample(state, found, last, inputs, rule_counts)
             state.registers[SAMPLES] += 1
@@ -167,10 +167,10 @@ def _count_sample(
     if notification.stop:
         return
     maximal = made.bcn_max and queue > made.max_bytes
-    rule_counts[BEYOND_MAX] += maximal and plain > -made.most
-    rule_counts[LEAST] += not maximal and plain < -made.most
-    rule_counts[MOST] += plain > made.most
-    rule_counts[ROUNDED] += notification.feedback < 0 and not maximal and plain > -made.most and plain % 64 != 0
+    rule_counts[BEYOND_MAX] += maximal and plain > -made.max_feedback
+    rule_counts[LEAST] += not maximal and plain < -made.max_feedback
+    rule_counts[MOST] += plain > made.max_feedback
+    rule_counts[ROUNDED] += notification.feedback < 0 and not maximal and plain > -made.max_feedback and plain % 64 != 0
     rule_counts[GROWING] += notification.feedback < 0 and queue < made.set_point
     rule_counts[FALLING] += notification.feedback > 0 and queue > made.set_point
     rule_counts[NEGATIVE] += notification.feedback < 0

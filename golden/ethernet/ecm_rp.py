@@ -132,7 +132,7 @@ def step(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.i
             kept[ANSWERS], kept[S_MAY], kept[S_LIMITED] = 1, may, there
             kept[S_RATE], kept[S_PROBE], kept[S_TAG] = (
                 flow_state.rate * there,
-                flow_state.probe * there,
+                flow_state.lowered_by_probe * there,
                 flow_state.cpid * there,
             )
             kept[LEFT] = ASK_CYCLES if inputs[ASK] != 0 else NOTICE_CYCLES
@@ -142,7 +142,7 @@ def step(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.i
     if kept[LEFT] != 0:
         kept[LEFT] -= 1
     if kept[LEFT] == 0:
-        kept[S_LIMITERS] = made.source[0].limiters
+        kept[S_LIMITERS] = made.source[0].limiter_count
     kept[NOW] += 1
     if kept[NOW] % VISIT_CYCLES == 0:
         kept[DUE] = 1
@@ -156,14 +156,14 @@ def _ask(state: ECMRPState, inputs: NDArray[np.int64], rule_counts: NDArray[np.i
         rule_counts[UNLIMITED] += 1
         return limiters.may_start(made, 0, flow, length, now)
     limiters.update_tokens(made, 0, flow, now)
-    needed, tokens, stopped = length * TOKENS_PER_BYTE, flow_state.tokens, flow_state.last > now
-    rule_counts[FULL] += not stopped and tokens == made.bucket
+    needed, tokens, stopped = length * TOKENS_PER_BYTE, flow_state.tokens, flow_state.counted_until > now
+    rule_counts[FULL] += not stopped and tokens == made.full_tokens
     may = limiters.may_start(made, 0, flow, length, now)
     rule_counts[HELD] += stopped
     rule_counts[STARTED] += may
     rule_counts[SHORT] += not may and not stopped
     rule_counts[JUST_ENOUGH] += may and flow_state.tokens == 0
-    rule_counts[OVERSIZED] += may and needed > made.bucket
+    rule_counts[OVERSIZED] += may and needed > made.full_tokens
     return may
 
 
@@ -172,8 +172,8 @@ def _receive_notification(state: ECMRPState, inputs: NDArray[np.int64], rule_cou
     made, flow, notice, now = state.limiters, inputs[FLOW], inputs[NOTICE], state.registers[NOW]
     cpid, feedback = inputs[CPID], inputs[FEEDBACK]
     flow_state = made.flow[0, flow]
-    was, rate, stopped = flow_state.limited != 0, flow_state.rate, flow_state.last > now
-    from_bound_point = flow_state.probe == notice and flow_state.cpid == cpid
+    was, rate, stopped = flow_state.limited != 0, flow_state.rate, flow_state.counted_until > now
+    from_bound_point = flow_state.lowered_by_probe == notice and flow_state.cpid == cpid
     limiters.receive_notification(made, 0, flow, notice, cpid, feedback, now)
     rule_counts[STOPPED] += notice == _STOP
     rule_counts[DRAWN] += notice == _STOP
@@ -186,12 +186,12 @@ def _receive_notification(state: ECMRPState, inputs: NDArray[np.int64], rule_cou
     if notice in (_STOP, _DRIFT):
         return False
     fraction = limiters.feedback_fraction(made, feedback)
-    before = rate if was else made.source[0].link
+    before = rate if was else made.source[0].link_rate
     rule_counts[ZERO] += feedback == 0
     rule_counts[LARGEST] += fraction == 1 << 15
     rule_counts[INSTALLED] += feedback < 0 and not was
     rule_counts[LOWERED] += feedback < 0 and flow_state.rate < before
-    rule_counts[AT_LEAST] += feedback < 0 and before - limiters.rate_decrease(before, fraction) < made.least
+    rule_counts[AT_LEAST] += feedback < 0 and before - limiters.rate_decrease(before, fraction) < made.min_rate
     rises = feedback > 0 and was
     rule_counts[NOTHING_TO_RAISE] += feedback > 0 and not was
     rule_counts[RAISED] += rises and notice == _POINT and from_bound_point

@@ -69,16 +69,16 @@ class Running:
         for place, (time, _, _) in enumerate(network.service.tolist()):
             push(network.heap, time, SERVICE, place)
         for node in range(len(network.adapter)):
-            if network.messages.to[node, -1]:
+            if network.messages.destination_chances[node, -1]:
                 push(
                     network.heap,
-                    draw_below(network.messages.bits[node], int(network.adapter[node].slot)),
+                    draw_below(network.messages.bits[node], int(network.adapter[node].frame_time)),
                     GENERATE,
                     node,
                 )
-            if network.drift:
-                push(network.heap, network.drift * TIMES_A_CYCLE, DRIFT, node)
-        push(network.heap, network.look, LOOK, 0)
+            if network.drift_cycles:
+                push(network.heap, network.drift_cycles * TIMES_A_CYCLE, DRIFT, node)
+        push(network.heap, network.sampling_time, LOOK, 0)
 
     def until(self, seconds: float) -> None:
         """Run until a time, or until the last frame is delivered after the sources stopped."""
@@ -134,7 +134,7 @@ def _run_events(network: Ethernet, end_time: int) -> None:
         elif kind == GENERATE:
             _generate_message(network, place, time)
         elif kind == SERVICE:
-            network.channel[network.service[place, 1]].slower = network.service[place, 2]
+            network.channel[network.service[place, 1]].service_factor = network.service[place, 2]
         elif kind == DRIFT:
             _queue_drift_orders(network, place, time)
         else:
@@ -181,11 +181,11 @@ def _pop_late_frame(network: Ethernet, late_frames: Queue, cycle: int) -> int:
 @inner
 def _send_notification(network: Ethernet, output: int, time: int) -> int:
     """Send a notification of an output's congestion point (ETH-7)."""
-    place = _pop_late_frame(network, network.late[output], time >> CYCLE_BITS)
+    place = _pop_late_frame(network, network.late_notifications[output], time >> CYCLE_BITS)
     if place == NONE:
         place = pop_frame(network.frames, network.pending_notifications[output])
     switch = network.channel[output].sender - network.adapter.shape[0]
-    to = enqueue_frame(network, switch, place, network.late[output], time)
+    to = enqueue_frame(network, switch, place, network.late_notifications[output], time)
     if to == NONE:
         push(network.heap, time + TIMES_A_CYCLE, NOTIFY, output)
     return to
@@ -201,7 +201,7 @@ def _generate_message(network: Ethernet, node: int, time: int) -> None:
     flow.messages += 1
     flow.made += frames
     network.common[WAITING] += frames
-    push(network.heap, time + slots * network.adapter[node].slot, GENERATE, node)
+    push(network.heap, time + slots * network.adapter[node].frame_time, GENERATE, node)
     schedule_order(network, node, time)
 
 
@@ -211,17 +211,17 @@ def _queue_drift_orders(network: Ethernet, node: int, time: int) -> None:
     for flow in range(network.adapter.shape[0]):
         if limiters.is_limited(network.limiters, node, flow):
             place = new_frame(network.frames, NOTIFICATION, flow, node, CONTROL_BYTES)
-            network.frames.frame[place].notice = _DRIFT_NOTICE
+            network.frames.frame[place].notice_kind = _DRIFT_NOTICE
             append_frame(network.frames, network.feedback[node], place)
     schedule_order(network, node, time)
-    push(network.heap, time + network.drift * TIMES_A_CYCLE, DRIFT, node)
+    push(network.heap, time + network.drift_cycles * TIMES_A_CYCLE, DRIFT, node)
 
 
 @inner
 def _record_queues(network: Ethernet, time: int) -> None:
     """Record the bytes in the watched queues."""
-    at = time // network.look - 1
-    if at < network.looked.shape[0]:
-        for place in range(network.watched.shape[0]):
-            network.looked[at, place] = network.points.point[network.watched[place]].queue
-        push(network.heap, time + network.look, LOOK, 0)
+    at = time // network.sampling_time - 1
+    if at < network.sampled_lengths.shape[0]:
+        for place in range(network.sampled_outputs.shape[0]):
+            network.sampled_lengths[at, place] = network.points.point[network.sampled_outputs[place]].queue
+        push(network.heap, time + network.sampling_time, LOOK, 0)

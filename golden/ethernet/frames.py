@@ -21,23 +21,23 @@ class Frame:
 
     Parameters
     ----------
-    born : int
+    generated_cycle : int
         Data: cycle in which the message was generated.
     stamp : int
         Cycle in which the probe started on the wire.
     arrival : int
         Cycle in which the probe arrived.
-    counted : int
+    flow_bytes : int
         Byte count of the probe's flow.
-    serial : int
+    message_number : int
         Number of a data frame's message within the flow.
-    of : int
+    message_frames : int
         Number of frames of this message.
-    after : int
+    next_frame : int
         Next frame of the same queue.
     source, destination, length, kind : int
         Source, destination, length in bytes, and kind.
-    input : int
+    input_channel : int
         Channel of arrival, whose memory holds the frame; ``NONE`` for frames made by the switch.
     ready : int
         Data in an adapter: first cycle in which it may start. In a switch: last cycle in which it could not join a
@@ -46,7 +46,7 @@ class Frame:
         CPID: of the flow's limiter for data, of the congestion point for a notification.
     feedback : int
         Feedback of a notification; time of a PAUSE, in quanta.
-    notice : int
+    notice_kind : int
         Kind of a notification.
     is_tagged : int
         Data of a flow limited by a congestion point.
@@ -54,22 +54,22 @@ class Frame:
         Last frame of a message.
     """
 
-    born: Int64
+    generated_cycle: Int64
     stamp: Int64
     arrival: Int64
-    counted: Int64
+    flow_bytes: Int64
     ready: Int64
-    serial: Int64
-    of: Int32
-    after: Int32
+    message_number: Int64
+    message_frames: Int32
+    next_frame: Int32
     source: Int32
     destination: Int32
     length: Int32
-    input: Int32
+    input_channel: Int32
     tag: Int32
     feedback: Int32
     kind: Int16
-    notice: Int16
+    notice_kind: Int16
     is_tagged: Int16
     is_last: Int16
 
@@ -99,7 +99,7 @@ class Frames(NamedTuple):
 def new_frames(frame_count: int) -> Frames:
     """Return a pool of unused frames."""
     frame = new_records(Frame, frame_count)
-    frame["after"] = np.arange(1, frame_count + 1)
+    frame["next_frame"] = np.arange(1, frame_count + 1)
     return Frames(frame, np.array([0, frame_count], np.int64))
 
 
@@ -111,7 +111,7 @@ def grown_frames(frames: Frames) -> Frames:
     """
     before = len(frames.frame)
     frame = new_records(Frame, 2 * before)
-    frame["after"] = np.arange(1, 2 * before + 1)
+    frame["next_frame"] = np.arange(1, 2 * before + 1)
     frame[:before] = frames.frame
     return Frames(frame, np.array([frames.unused[0], frames.unused[1] + before], np.int64))
 
@@ -128,17 +128,17 @@ def new_frame(frames: Frames, kind: int, source: int, destination: int, length: 
     """Allocate a frame and set kind, source, destination and length. Other fields keep old values."""
     place = frames.unused[0]
     frame = frames.frame[place]
-    frames.unused[0] = frame.after
+    frames.unused[0] = frame.next_frame
     frames.unused[1] -= 1
     frame.kind, frame.source, frame.destination, frame.length = kind, source, destination, length
-    frame.input, frame.is_tagged, frame.is_last = NONE, 0, 0
+    frame.input_channel, frame.is_tagged, frame.is_last = NONE, 0, 0
     return place
 
 
 @inner
 def free_frame(frames: Frames, frame_index: int) -> None:
     """Return a frame to the pool."""
-    frames.frame[frame_index].after = frames.unused[0]
+    frames.frame[frame_index].next_frame = frames.unused[0]
     frames.unused[0] = frame_index
     frames.unused[1] += 1
 
@@ -146,11 +146,11 @@ def free_frame(frames: Frames, frame_index: int) -> None:
 @inner
 def append_frame(frames: Frames, queue: Queue, frame_index: int) -> None:
     """Append a frame to a queue."""
-    frames.frame[frame_index].after = NONE
+    frames.frame[frame_index].next_frame = NONE
     if queue.first == NONE:
         queue.first = frame_index
     else:
-        frames.frame[queue.last].after = frame_index
+        frames.frame[queue.last].next_frame = frame_index
     queue.last = frame_index
 
 
@@ -159,5 +159,5 @@ def pop_frame(frames: Frames, queue: Queue) -> int:
     """Remove the first frame of a queue and return it, or ``NONE`` if the queue is empty."""
     place = queue.first
     if place != NONE:
-        queue.first = frames.frame[place].after
+        queue.first = frames.frame[place].next_frame
     return place

@@ -33,7 +33,7 @@ class Limiter:
 
     Parameters
     ----------
-    last : int
+    counted_until : int
         Cycle up to which tokens are counted; a future cycle while the flow is stopped.
     tokens : int
         Tokens; a byte costs 40,000.
@@ -41,17 +41,17 @@ class Limiter:
         Rate in 1/256 Mb/s.
     cpid : int
         CPID of the sender that last lowered the rate.
-    probe : int
+    lowered_by_probe : int
         Whether that sender was a probe.
     limited : int
         Whether the flow has a limiter.
     """
 
-    last: Int64
+    counted_until: Int64
     tokens: Int64
     rate: Int64
     cpid: Int32
-    probe: Int16
+    lowered_by_probe: Int16
     limited: Int16
 
 
@@ -60,17 +60,17 @@ class Source:
 
     Parameters
     ----------
-    word : int
+    random_state : int
         State of the random sequence.
-    link : int
+    link_rate : int
         Link rate in 1/256 Mb/s.
-    limiters : int
+    limiter_count : int
         Number of installed limiters.
     """
 
-    word: Int64
-    link: Int64
-    limiters: Int32
+    random_state: Int64
+    link_rate: Int64
+    limiter_count: Int32
 
 
 class Limiters(NamedTuple):
@@ -84,9 +84,9 @@ class Limiters(NamedTuple):
         State of each source.
     gain : array of int64, (2,)
         Gi of notifications and of probes in 1/4096.
-    least : int
+    min_rate : int
         Rmin in 1/256 Mb/s.
-    bucket : int
+    full_tokens : int
         Tokens of a full bucket.
     scale : int
         Scale factor of the feedback.
@@ -94,7 +94,7 @@ class Limiters(NamedTuple):
         Whether a decrease is relative to the current rate (``gain_of`` is "current").
     strict : bool
         Option ``strict``.
-    drift : int
+    drift_increase : int
         Rate increase of a drift.
     stop_bits : int
         Log2 of the longest stop in cycles.
@@ -105,12 +105,12 @@ class Limiters(NamedTuple):
     flow: Records[Limiter]
     source: Records[Source]
     gain: NDArray[np.int64]
-    least: int
-    bucket: int
+    min_rate: int
+    full_tokens: int
     scale: int
     of_current_rate: bool
     strict: bool
-    drift: int
+    drift_increase: int
     stop_bits: int
     seeds: NDArray[np.int64]
 
@@ -148,7 +148,7 @@ def new_limiters(
     )
     links = (link_mbps,) * sources if isinstance(link_mbps, int) else link_mbps
     for source in range(sources):
-        made.source[source].link = links[source] << RATE_FRACTION_BITS
+        made.source[source].link_rate = links[source] << RATE_FRACTION_BITS
         reset(made, source)
     return made
 
@@ -157,10 +157,10 @@ def new_limiters(
 def reset(limiters: Limiters, source: int) -> None:
     """Reset a source (ERP-15)."""
     source_state = limiters.source[source]
-    source_state.limiters, source_state.word = 0, limiters.seeds[source]
+    source_state.limiter_count, source_state.random_state = 0, limiters.seeds[source]
     for flow in range(limiters.flow.shape[1]):
         each = limiters.flow[source, flow]
-        each.last, each.tokens, each.rate, each.cpid, each.probe, each.limited = 0, 0, 0, 0, 0, 0
+        each.counted_until, each.tokens, each.rate, each.cpid, each.lowered_by_probe, each.limited = 0, 0, 0, 0, 0, 0
 
 
 @inner
@@ -173,9 +173,11 @@ def is_limited(limiters: Limiters, source: int, flow: int) -> bool:
 def update_tokens(limiters: Limiters, source: int, flow: int, cycle: int) -> None:
     """Add the tokens that a flow has earned up to a cycle."""
     flow_state = limiters.flow[source, flow]
-    if cycle > flow_state.last:
-        flow_state.tokens = min(flow_state.tokens + flow_state.rate * (cycle - flow_state.last), limiters.bucket)
-        flow_state.last = cycle
+    if cycle > flow_state.counted_until:
+        flow_state.tokens = min(
+            flow_state.tokens + flow_state.rate * (cycle - flow_state.counted_until), limiters.full_tokens
+        )
+        flow_state.counted_until = cycle
 
 
 @inner
@@ -185,8 +187,8 @@ def may_start(limiters: Limiters, source: int, flow: int, length: int, cycle: in
     if flow_state.limited == 0:
         return True
     update_tokens(limiters, source, flow, cycle)
-    needed = min(length * TOKENS_PER_BYTE, limiters.bucket)
-    if flow_state.last > cycle or flow_state.tokens < needed:
+    needed = min(length * TOKENS_PER_BYTE, limiters.full_tokens)
+    if flow_state.counted_until > cycle or flow_state.tokens < needed:
         return False
     flow_state.tokens -= needed
     return True
@@ -198,8 +200,8 @@ def earliest_start(limiters: Limiters, source: int, flow: int, length: int, cycl
     flow_state = limiters.flow[source, flow]
     if flow_state.limited == 0:
         return cycle
-    missing = min(length * TOKENS_PER_BYTE, limiters.bucket) - flow_state.tokens
-    return max(cycle, flow_state.last + max((missing + flow_state.rate - 1) // flow_state.rate, 0))
+    missing = min(length * TOKENS_PER_BYTE, limiters.full_tokens) - flow_state.tokens
+    return max(cycle, flow_state.counted_until + max((missing + flow_state.rate - 1) // flow_state.rate, 0))
 
 
 @inner
@@ -218,7 +220,7 @@ def rate_decrease(rate: int, fraction: int) -> int:
 def rate_increase(limiters: Limiters, source: int, flow: int, notice: int, fraction: int) -> int:
     """Return Gi times ``fraction`` of the link's or of the current rate, for a positive feedback (ERP-8)."""
     flow_state = limiters.flow[source, flow]
-    base = flow_state.rate if limiters.of_current_rate else limiters.source[source].link
+    base = flow_state.rate if limiters.of_current_rate else limiters.source[source].link_rate
     return (base * limiters.gain[notice] >> GAIN_BITS) * fraction >> FRACTION_BITS
 
 
@@ -241,29 +243,34 @@ def receive_notification(
     if flow_state.limited != 0:
         update_tokens(limiters, source, flow, cycle)
     if notice == _STOP:
-        common.limiters += flow_state.limited == 0
-        common.word = next_state(common.word)
-        flow_state.limited, flow_state.probe, flow_state.cpid, flow_state.rate, flow_state.tokens = (
+        common.limiter_count += flow_state.limited == 0
+        common.random_state = next_state(common.random_state)
+        flow_state.limited, flow_state.lowered_by_probe, flow_state.cpid, flow_state.rate, flow_state.tokens = (
             1,
             0,
             cpid,
-            limiters.least,
-            limiters.bucket,
+            limiters.min_rate,
+            limiters.full_tokens,
         )
-        flow_state.last = cycle + 1 + (random_number(common.word) & ((1 << limiters.stop_bits) - 1))
+        flow_state.counted_until = cycle + 1 + (random_number(common.random_state) & ((1 << limiters.stop_bits) - 1))
     elif notice == _DRIFT:
         if flow_state.limited != 0:
-            _raise_rate(limiters, source, flow, limiters.drift)
+            _raise_rate(limiters, source, flow, limiters.drift_increase)
     elif feedback < 0:
         if flow_state.limited == 0:
-            common.limiters += 1
-            flow_state.limited, flow_state.rate, flow_state.tokens, flow_state.last = 1, common.link, 0, cycle
-        flow_state.probe, flow_state.cpid = notice, cpid
+            common.limiter_count += 1
+            flow_state.limited, flow_state.rate, flow_state.tokens, flow_state.counted_until = (
+                1,
+                common.link_rate,
+                0,
+                cycle,
+            )
+        flow_state.lowered_by_probe, flow_state.cpid = notice, cpid
         flow_state.rate = max(
-            flow_state.rate - rate_decrease(flow_state.rate, feedback_fraction(limiters, feedback)), limiters.least
+            flow_state.rate - rate_decrease(flow_state.rate, feedback_fraction(limiters, feedback)), limiters.min_rate
         )
     elif feedback > 0 and flow_state.limited != 0:
-        associated = flow_state.probe == notice and flow_state.cpid == cpid
+        associated = flow_state.lowered_by_probe == notice and flow_state.cpid == cpid
         if associated or (notice == _PROBE and not limiters.strict):
             _raise_rate(
                 limiters,
@@ -278,6 +285,6 @@ def _raise_rate(limiters: Limiters, source: int, flow: int, increase: int) -> No
     """Raise the rate of a flow, and remove the limiter at link rate."""
     flow_state, common = limiters.flow[source, flow], limiters.source[source]
     flow_state.rate += increase
-    if flow_state.rate >= common.link:
+    if flow_state.rate >= common.link_rate:
         flow_state.limited = 0
-        common.limiters -= 1
+        common.limiter_count -= 1

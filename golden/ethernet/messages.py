@@ -21,16 +21,16 @@ class Message:
 
     Parameters
     ----------
-    born : int
+    generated_cycle : int
         Cycle of generation.
-    after : int
+    next_message : int
         Next message of the same flow.
     frames : int
         Number of frames.
     """
 
-    born: Int64
-    after: Int32
+    generated_cycle: Int64
+    next_message: Int32
     frames: Int32
 
 
@@ -39,7 +39,7 @@ class Backlog:
 
     Parameters
     ----------
-    serial : int
+    started_messages : int
         Number of messages of which a frame was granted.
     frames : int
         Number of waiting frames.
@@ -51,7 +51,7 @@ class Backlog:
         Number of granted frames of the first message.
     """
 
-    serial: Int64
+    started_messages: Int64
     frames: Int64
     first: Int32
     last: Int32
@@ -69,9 +69,9 @@ class Messages(NamedTuple):
         First unused message; number of unused messages.
     backlog : Records of Backlog, (nodes, nodes)
         Waiting messages by source and destination.
-    to : array of int64, (nodes, nodes)
+    destination_chances : array of int64, (nodes, nodes)
         Cumulative distribution of a node's destinations, in 2**-62.
-    more : array of int64, (nodes, 2)
+    continue_chances : array of int64, (nodes, 2)
         Probability, in 2**-62, that a message continues after a frame, and that another idle slot follows.
     bits : array of uint64, (nodes, 1)
         Random sequences.
@@ -80,8 +80,8 @@ class Messages(NamedTuple):
     message: Records[Message]
     unused: NDArray[np.int64]
     backlog: Records[Backlog]
-    to: NDArray[np.int64]
-    more: NDArray[np.int64]
+    destination_chances: NDArray[np.int64]
+    continue_chances: NDArray[np.int64]
     bits: NDArray[np.uint64]
 
 
@@ -111,7 +111,7 @@ def new_messages(
     chances = np.stack([np.full(nodes, 1 - 1 / mean_frames), idle / (1 + idle)], axis=1)
     more = (chances * CERTAIN).astype(np.int64)
     message = new_records(Message, message_count)
-    message["after"] = np.arange(1, message_count + 1)
+    message["next_message"] = np.arange(1, message_count + 1)
     bits = np.array([seeded_rng(seed, node) for node in range(nodes)], np.uint64).reshape(nodes, 1)
     unused = np.array([0, message_count], np.int64)
     return Messages(message, unused, new_records(Backlog, nodes, nodes), to, more, bits)
@@ -121,7 +121,7 @@ def grown_messages(messages: Messages) -> Messages:
     """Return the pool with twice as many messages. Messages in use keep their numbers."""
     before = len(messages.message)
     message = new_records(Message, 2 * before)
-    message["after"] = np.arange(1, 2 * before + 1)
+    message["next_message"] = np.arange(1, 2 * before + 1)
     message[:before] = messages.message
     messages.unused[1] += before
     return messages._replace(message=message)
@@ -140,21 +140,21 @@ def _consecutive_successes(messages: Messages, node: int, probability: int) -> i
 def generate_message(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
     """Generate a message of a node and return (destination, frames, idle slots until the next message)."""
     drawn, to = draw_bits(messages.bits[node]), 0
-    while drawn >= messages.to[node, to]:
+    while drawn >= messages.destination_chances[node, to]:
         to += 1
-    frames = 1 + _consecutive_successes(messages, node, messages.more[node, _GOES_ON])
+    frames = 1 + _consecutive_successes(messages, node, messages.continue_chances[node, _GOES_ON])
     place = messages.unused[0]
     message, backlog_state = messages.message[place], messages.backlog[node, to]
-    messages.unused[0] = message.after
+    messages.unused[0] = message.next_message
     messages.unused[1] -= 1
-    message.born, message.frames = cycle, frames
+    message.generated_cycle, message.frames = cycle, frames
     if backlog_state.frames == 0:
         backlog_state.first = place
     else:
-        messages.message[backlog_state.last].after = place
+        messages.message[backlog_state.last].next_message = place
     backlog_state.last = place
     backlog_state.frames += frames
-    return to, frames, frames + _consecutive_successes(messages, node, messages.more[node, _IS_IDLE])
+    return to, frames, frames + _consecutive_successes(messages, node, messages.continue_chances[node, _IS_IDLE])
 
 
 @inner
@@ -167,13 +167,13 @@ def remove_frame(messages: Messages, node: int, destination: int) -> tuple[int, 
     place = backlog_state.first
     message = messages.message[place]
     if backlog_state.granted_frames == 0:
-        backlog_state.serial += 1
+        backlog_state.started_messages += 1
     backlog_state.granted_frames += 1
     backlog_state.frames -= 1
     is_last = backlog_state.granted_frames == message.frames
     if is_last:
-        backlog_state.granted_frames, backlog_state.first = 0, message.after
-        message.after = messages.unused[0]
+        backlog_state.granted_frames, backlog_state.first = 0, message.next_message
+        message.next_message = messages.unused[0]
         messages.unused[0] = place
         messages.unused[1] += 1
-    return message.born, backlog_state.serial, message.frames, is_last
+    return message.generated_cycle, backlog_state.started_messages, message.frames, is_last

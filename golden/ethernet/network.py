@@ -127,7 +127,7 @@ class Ethernet(NamedTuple):
         Arrived frames that could not join their output queue yet.
     pending_notifications : Records of Queue, (channels,)
         Notifications not yet sent by an output's congestion point.
-    late : Records of Queue, (channels,)
+    late_notifications : Records of Queue, (channels,)
         Notifications that could not join a queue yet.
     control : Records of Queue, (nodes,)
         Probes and replies to send.
@@ -145,27 +145,27 @@ class Ethernet(NamedTuple):
         Whether a switch's outputs are congestion points.
     service : array of int64, (changes, 3)
         Time, channel and factor of each service change.
-    course : array of int64, (parts, nodes, nodes)
+    delivered_bytes : array of int64, (parts, nodes, nodes)
         Bytes delivered in each part of the run.
-    watched : array of int64, (queues,)
+    sampled_outputs : array of int64, (queues,)
         Outputs whose queues are sampled.
-    looked : array of int64, (looks, queues)
+    sampled_lengths : array of int64, (looks, queues)
         Sampled queue lengths in bytes.
     completion : array of int64, (nodes, nodes, bins)
         Histogram of message completion times.
     log : Log
         Log of chosen blocks.
-    part : int
+    part_time : int
         Duration of a part of the run, in time units.
-    look : int
+    sampling_time : int
         Sampling period of queues, in time units.
-    flight : int
+    flight_time : int
         Flight time of every link, in time units.
-    drift : int
+    drift_cycles : int
         Number of cycles between two drifts of a rate limiter.
-    probes : bool
+    has_probes : bool
         Whether flows are probed.
-    paused : bool
+    has_pause : bool
         Whether inputs of switches pause their neighbours.
     by_arrival : bool
         Whether outputs serve frames in order of arrival over all inputs.
@@ -186,7 +186,7 @@ class Ethernet(NamedTuple):
     in_flight: Records[Queue]
     frames_to_join: Records[Queue]
     pending_notifications: Records[Queue]
-    late: Records[Queue]
+    late_notifications: Records[Queue]
     control: Records[Queue]
     granted: Records[Queue]
     feedback: Records[Queue]
@@ -195,17 +195,17 @@ class Ethernet(NamedTuple):
     route: NDArray[np.int64]
     managed: NDArray[np.int64]
     service: NDArray[np.int64]
-    course: NDArray[np.int64]
-    watched: NDArray[np.int64]
-    looked: NDArray[np.int64]
+    delivered_bytes: NDArray[np.int64]
+    sampled_outputs: NDArray[np.int64]
+    sampled_lengths: NDArray[np.int64]
     completion: NDArray[np.int64]
     log: Log
-    part: int
-    look: int
-    flight: int
-    drift: int
-    probes: bool
-    paused: bool
+    part_time: int
+    sampling_time: int
+    flight_time: int
+    drift_cycles: int
+    has_probes: bool
+    has_pause: bool
     by_arrival: bool
 
 
@@ -273,21 +273,21 @@ def new_ethernet(
     number = {(one, other): place for place, (one, other, _) in enumerate(ways)}
     nodes, switches, channels = fabric.nodes, fabric.switches, len(ways)
     channel, inputs = new_records(Channel, channels), np.zeros(switches, np.int64)
-    channel["joined"], channel["looked"], channel["slower"] = NONE, NONE, 1
+    channel["last_join_cycle"], channel["next_check_cycle"], channel["service_factor"] = NONE, NONE, 1
     for place, (one, other, mbps) in enumerate(ways):
         made = channel[place]
-        made.sender, made.receiver, made.unit = one, other, time_units_per_byte(mbps)
+        made.sender, made.receiver, made.byte_time = one, other, time_units_per_byte(mbps)
         if other >= nodes:
-            made.local = inputs[other - nodes]
+            made.receiver_input = inputs[other - nodes]
             inputs[other - nodes] += 1
     inputs += 1
     adapter = new_records(Adapter, nodes)
-    adapter["served"], adapter["waited"], adapter["due"] = NONE, NONE, VISIT_CYCLES
+    adapter["order_time"], adapter["retry_time"], adapter["next_visit_cycle"] = NONE, NONE, VISIT_CYCLES
     for (one, _), place in number.items():
         if one < nodes:
-            adapter[one].channel, adapter[one].slot = place, FRAME_BYTES * int(channel[place].unit)
+            adapter[one].channel, adapter[one].frame_time = place, FRAME_BYTES * int(channel[place].byte_time)
     rp = ECMRPParameters(**options.rp)
-    links = tuple(10_000 // int(channel[adapter[node].channel].unit) for node in range(nodes))
+    links = tuple(10_000 // int(channel[adapter[node].channel].byte_time) for node in range(nodes))
     limited = {**rp, "flows": nodes, "link_mbps": links}
     probed = {**E2CMProberParameters(**options.prober), "flows": nodes}
     probed["probed"] = "all" if scheme.probing == "none" else scheme.probing
@@ -307,7 +307,7 @@ def new_ethernet(
         in_flight=new_queues(channels),
         frames_to_join=new_queues(channels),
         pending_notifications=new_queues(channels),
-        late=new_queues(channels),
+        late_notifications=new_queues(channels),
         control=new_queues(nodes),
         granted=new_queues(nodes),
         feedback=new_queues(nodes),
@@ -318,17 +318,17 @@ def new_ethernet(
         service=np.array(
             [(time_units(each.seconds), number[each.ends], each.slower) for each in services], np.int64
         ).reshape(-1, 3),
-        course=np.zeros((parts, nodes, nodes), np.int64),
-        watched=np.array([number[ends] for ends in watched], np.int64),
-        looked=np.zeros((looks, len(watched)), np.int64),
+        delivered_bytes=np.zeros((parts, nodes, nodes), np.int64),
+        sampled_outputs=np.array([number[ends] for ends in watched], np.int64),
+        sampled_lengths=np.zeros((looks, len(watched)), np.int64),
         completion=np.zeros((nodes, nodes, _BINS), np.int64),
         log=new_log(channels, nodes, [number[ends] for ends in logged_points], logged_nodes, room=log_room),
-        part=time_units(part_seconds),
-        look=time_units(look_seconds),
-        flight=options.flight_times,
-        drift=options.drift_cycles,
-        probes=scheme.probing != "none",
-        paused=scheme.pause,
+        part_time=time_units(part_seconds),
+        sampling_time=time_units(look_seconds),
+        flight_time=options.flight_times,
+        drift_cycles=options.drift_cycles,
+        has_probes=scheme.probing != "none",
+        has_pause=scheme.pause,
         by_arrival=options.by_arrival,
     )
     made_net.common[STOP] = time_units(stop_seconds)

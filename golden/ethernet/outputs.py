@@ -34,15 +34,15 @@ def _check_pause_state(network: Ethernet, channel: int, cycle: int) -> None:
     """Schedule a watermark check of an input in the next cycle if its pause state may change then (ETH-8)."""
     channel_state, mark = network.channel[channel], network.watermarks.input[channel]
     turns = mark.level < mark.low if mark.sent_pause != 0 else mark.level > mark.high
-    if network.paused and turns:
+    if network.has_pause and turns:
         _schedule_watermark_check(network, channel_state, channel, cycle + 1)
 
 
 @inner
 def _schedule_watermark_check(network: Ethernet, channel_state: Channel, channel: int, cycle: int) -> None:
     """Schedule a watermark check of an input at the start of a cycle, once."""
-    if channel_state.looked != cycle:
-        channel_state.looked = cycle
+    if channel_state.next_check_cycle != cycle:
+        channel_state.next_check_cycle = cycle
         push(network.heap, cycle << CYCLE_BITS, CHECK, channel)
 
 
@@ -58,7 +58,7 @@ def store_frame(network: Ethernet, channel: int, frame_index: int, time: int) ->
             network.flow[frame.source, frame.destination].dropped += 1
         free_frame(network.frames, frame_index)
         return False
-    frame.input, frame.ready = channel, NONE
+    frame.input_channel, frame.ready = channel, NONE
     _check_pause_state(network, channel, cycle)
     return True
 
@@ -72,14 +72,18 @@ def enqueue_frame(network: Ethernet, switch: int, frame_index: int, late_frames:
     frame = network.frames.frame[frame_index]
     to, cycle = network.route[switch, frame.destination], time >> CYCLE_BITS
     output = network.channel[to]
-    if output.joined == cycle:
+    if output.last_join_cycle == cycle:
         frame.ready = cycle
         append_frame(network.frames, late_frames, frame_index)
         return NONE
-    output.joined = cycle
+    output.last_join_cycle = cycle
     row = 0
     if not network.by_arrival:
-        row = network.inputs[switch] - 1 if frame.input == NONE else network.channel[frame.input].local
+        row = (
+            network.inputs[switch] - 1
+            if frame.input_channel == NONE
+            else network.channel[frame.input_channel].receiver_input
+        )
     append_frame(network.frames, network.queue[row, to], frame_index)
     is_managed = network.managed[switch] != 0 and frame.kind == DATA
     tag_matches = frame.is_tagged != 0 and frame.tag == to
@@ -105,7 +109,7 @@ def _create_notification(
     """Create a notification to a source, to be sent after the congestion point's latency (ETH-7)."""
     place = new_frame(network.frames, NOTIFICATION, destination, source, CONTROL_BYTES)
     note, switch = network.frames.frame[place], network.channel[addressee].sender - network.adapter.shape[0]
-    note.tag, note.feedback, note.notice = addressee, notification.feedback, _STOP if notification.stop else _POINT
+    note.tag, note.feedback, note.notice_kind = addressee, notification.feedback, _STOP if notification.stop else _POINT
     network.switch[switch].raising += notification.feedback > 0
     network.switch[switch].lowering += notification.feedback <= 0
     append_frame(network.frames, network.pending_notifications[addressee], place)
@@ -125,19 +129,19 @@ def schedule_pause_refresh(network: Ethernet, channel: int) -> None:
 def receive_pause(network: Ethernet, channel: int, quanta: int, time: int) -> None:
     """Pause a transmitter for ``quanta`` quanta of its link, after the frame being sent (ETH-9)."""
     channel_state = network.channel[channel]
-    begins = channel_state.ends if channel_state.sending != 0 else time
-    channel_state.until = begins + quanta * _QUANTUM_BYTES * channel_state.unit
+    begins = channel_state.busy_until if channel_state.frame_on_wire != 0 else time
+    channel_state.paused_until = begins + quanta * _QUANTUM_BYTES * channel_state.byte_time
 
 
 @inner
 def start_frame(network: Ethernet, channel: int, time: int) -> None:
     """Start the next frame of an idle transmitter that may send (ETH-3, ETH-8, ETH-9, ETH-10)."""
     channel_state = network.channel[channel]
-    if channel_state.sending != 0:
+    if channel_state.frame_on_wire != 0:
         return
     back, cycle = channel ^ 1, time >> CYCLE_BITS
     at_switch = channel_state.sender >= network.adapter.shape[0]
-    if at_switch and network.paused and watermarks.is_pause_frame_due(network.watermarks, back, cycle):
+    if at_switch and network.has_pause and watermarks.is_pause_frame_due(network.watermarks, back, cycle):
         place = new_frame(network.frames, PAUSE, NONE, NONE, CONTROL_BYTES)
         network.frames.frame[place].feedback = watermarks.pause_quanta(network.watermarks, back, cycle)
         watermarks.note_frame_sent(network.watermarks, back, cycle)
@@ -147,10 +151,10 @@ def start_frame(network: Ethernet, channel: int, time: int) -> None:
         return
     if time < channel_state.no_start_until:
         return
-    if time < channel_state.until:
+    if time < channel_state.paused_until:
         if channel_state.wake_scheduled == 0:
             channel_state.wake_scheduled = 1
-            push(network.heap, channel_state.until, RESUME, channel)
+            push(network.heap, channel_state.paused_until, RESUME, channel)
         return
     place = _dequeue(network, channel_state, channel) if at_switch else next_frame(network, channel_state.sender, time)
     if place != NONE:
@@ -164,8 +168,8 @@ def _dequeue(network: Ethernet, channel_state: Channel, channel: int) -> int:
         return pop_frame(network.frames, network.queue[0, channel])
     inputs = network.inputs[channel_state.sender - network.adapter.shape[0]]
     for _ in range(inputs):
-        row = channel_state.turn
-        channel_state.turn = row + 1 if row + 1 < inputs else 0
+        row = channel_state.next_input
+        channel_state.next_input = row + 1 if row + 1 < inputs else 0
         place = pop_frame(network.frames, network.queue[row, channel])
         if place != NONE:
             return place
@@ -177,19 +181,19 @@ def _put_on_wire(network: Ethernet, channel_state: Channel, channel: int, frame_
     """Put a frame on the wire. It arrives in the cycle after its last byte (ETH-2, ETH-3)."""
     frame = network.frames.frame[frame_index]
     is_pause = frame.kind == PAUSE
-    channel_state.sending, channel_state.length, channel_state.input = (
+    channel_state.frame_on_wire, channel_state.frame_bytes, channel_state.frame_input = (
         _PAUSES if is_pause else _SENDS,
         frame.length,
-        frame.input,
+        frame.input_channel,
     )
-    free_at = time + frame.length * channel_state.unit
-    channel_state.ends = free_at
-    if channel_state.slower > 1 and not is_pause:
-        channel_state.no_start_until = time + frame.length * channel_state.unit * channel_state.slower
+    free_at = time + frame.length * channel_state.byte_time
+    channel_state.busy_until = free_at
+    if channel_state.service_factor > 1 and not is_pause:
+        channel_state.no_start_until = time + frame.length * channel_state.byte_time * channel_state.service_factor
         push(network.heap, channel_state.no_start_until, RESTED, channel)
     append_frame(network.frames, network.in_flight[channel], frame_index)
     push(network.heap, free_at, DONE, channel)
-    push(network.heap, ((free_at + network.flight) // TIMES_A_CYCLE + 1) * TIMES_A_CYCLE, ARRIVE, channel)
+    push(network.heap, ((free_at + network.flight_time) // TIMES_A_CYCLE + 1) * TIMES_A_CYCLE, ARRIVE, channel)
     network.common[HOPS] += (frame.length + 63) // 64
 
 
@@ -197,13 +201,15 @@ def _put_on_wire(network: Ethernet, channel_state: Channel, channel: int, frame_
 def end_frame(network: Ethernet, channel: int, time: int) -> None:
     """End the frame being sent: free its memory and shorten the output queue (ETH-5, ETH-6)."""
     channel_state = network.channel[channel]
-    if channel_state.sender >= network.adapter.shape[0] and channel_state.sending == _SENDS:
-        points.remove_frame(network.points, channel, channel_state.length)
+    if channel_state.sender >= network.adapter.shape[0] and channel_state.frame_on_wire == _SENDS:
+        points.remove_frame(network.points, channel, channel_state.frame_bytes)
         if network.log.point[channel] != 0:
             logs.log_entry(
-                network.log, time >> CYCLE_BITS, logs.LEFT, channel, (channel_state.length, 0, 0, 0), (0, 0, 0, 0)
+                network.log, time >> CYCLE_BITS, logs.LEFT, channel, (channel_state.frame_bytes, 0, 0, 0), (0, 0, 0, 0)
             )
-        if channel_state.input != NONE:
-            watermarks.remove_frame(network.watermarks, channel_state.input, channel_state.length, time >> CYCLE_BITS)
-            _check_pause_state(network, channel_state.input, time >> CYCLE_BITS)
-    channel_state.sending = 0
+        if channel_state.frame_input != NONE:
+            watermarks.remove_frame(
+                network.watermarks, channel_state.frame_input, channel_state.frame_bytes, time >> CYCLE_BITS
+            )
+            _check_pause_state(network, channel_state.frame_input, time >> CYCLE_BITS)
+    channel_state.frame_on_wire = 0

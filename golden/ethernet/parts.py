@@ -10,31 +10,31 @@ class Channel:
 
     Parameters
     ----------
-    until : int
+    paused_until : int
         Time until which the transmitter is paused.
-    ends : int
+    busy_until : int
         Time at which the transmitter's last frame ends.
     no_start_until : int
         Time until which a slow transmitter starts no frame except PAUSE.
-    joined : int
+    last_join_cycle : int
         Last cycle in which a frame joined the transmitter's queue.
-    looked : int
+    next_check_cycle : int
         Cycle of the scheduled watermark check.
-    sending : int
+    frame_on_wire : int
         Frame on the wire: 0 for none, 1 for a frame, 2 for PAUSE.
-    length : int
+    frame_bytes : int
         Length in bytes of the frame on the wire.
-    input : int
+    frame_input : int
         Input whose memory contains the frame on the wire.
     sender, receiver : int
         Ends of the link: nodes, then switches.
-    local : int
+    receiver_input : int
         Input number at the receiving switch.
-    turn : int
+    next_input : int
         Next input to serve, if inputs are served in turns.
-    unit : int
+    byte_time : int
         Time units per byte.
-    slower : int
+    service_factor : int
         Current service factor.
     wake_scheduled : int
         Whether an event for the end of the pause is pending.
@@ -42,20 +42,20 @@ class Channel:
         Whether an event for a PAUSE refresh is pending.
     """
 
-    until: Int64
-    ends: Int64
+    paused_until: Int64
+    busy_until: Int64
     no_start_until: Int64
-    joined: Int64
-    looked: Int64
-    sending: Int32
-    length: Int32
-    input: Int32
+    last_join_cycle: Int64
+    next_check_cycle: Int64
+    frame_on_wire: Int32
+    frame_bytes: Int32
+    frame_input: Int32
     sender: Int32
     receiver: Int32
-    local: Int32
-    turn: Int32
-    unit: Int16
-    slower: Int16
+    receiver_input: Int32
+    next_input: Int32
+    byte_time: Int16
+    service_factor: Int16
     wake_scheduled: Int16
     refresh_scheduled: Int16
 
@@ -65,32 +65,32 @@ class Adapter:
 
     Parameters
     ----------
-    ready : int
+    next_order_cycle : int
         First cycle in which the reaction point accepts the next order.
-    due : int
+    next_visit_cycle : int
         Cycle of the reaction point's next visit.
-    served : int
+    order_time : int
         Time of the event for the next order, ``NONE`` for none.
-    waited : int
+    retry_time : int
         Time of the last retry scheduled for missing tokens.
-    granted : int
+    granted_frames : int
         Number of granted frames that have not started.
-    turn : int
+    next_flow : int
         Flow to ask for first.
     channel : int
         Channel to the switch.
-    slot : int
+    frame_time : int
         Time of a data frame on the adapter's link, in time units.
     """
 
-    ready: Int64
-    due: Int64
-    served: Int64
-    waited: Int64
-    granted: Int32
-    turn: Int32
+    next_order_cycle: Int64
+    next_visit_cycle: Int64
+    order_time: Int64
+    retry_time: Int64
+    granted_frames: Int32
+    next_flow: Int32
     channel: Int32
-    slot: Int32
+    frame_time: Int32
 
 
 class Flow:
@@ -104,9 +104,9 @@ class Flow:
         Messages generated and completed.
     waited, longest : int
         Sum and maximum of the completion times in cycles.
-    serial : int
+    arriving_message : int
         Number of the message that arrives.
-    whole : int
+    arrived_frames : int
         Number of frames of this message received so far.
     """
 
@@ -116,9 +116,9 @@ class Flow:
     completed: Int64
     waited: Int64
     longest: Int64
-    serial: Int64
+    arriving_message: Int64
     dropped: Int32
-    whole: Int32
+    arrived_frames: Int32
 
 
 class Switch:

@@ -53,8 +53,8 @@ RULES = (
     ASKED,
     MISSED,
     REFRESHED,
-    SAID_PAUSE,
-    SAID_GO,
+    SENT_PAUSE,
+    SENT_GO,
     UNASKED,
     WRITTEN,
     SWITCHED_OFF,
@@ -62,7 +62,7 @@ RULES = (
     CROSSED,
 ) = range(len(RULES))
 
-(ARRIVE, ARRIVE_BYTES, LEAVE, LEAVE_BYTES, SAID, W_ENABLE, W_HIGH, W_LOW, W_PAUSE, VALUES) = range(10)
+(ARRIVE, ARRIVE_BYTES, LEAVE, LEAVE_BYTES, PAUSE_SENT, W_ENABLE, W_HIGH, W_LOW, W_PAUSE, VALUES) = range(10)
 NOW, WAS_PAUSED, WANTED = range(3)
 
 
@@ -82,7 +82,7 @@ class PauseState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return idle inputs: arrive, arrive_bytes, leave, leave_bytes, said, and those of a write."""
+    """Return idle inputs: arrive, arrive_bytes, leave, leave_bytes, pause_sent, and those of a write."""
     return np.zeros(VALUES, np.int64)
 
 
@@ -116,8 +116,8 @@ def step(state: PauseState, inputs: NDArray[np.int64], rule_counts: NDArray[np.i
     if inputs[LEAVE] != 0:
         watermarks.remove_frame(marks, 0, inputs[LEAVE_BYTES], now)
     state.previous_state[WAS_PAUSED] = watermarks.is_paused(marks, 0, now)
-    state.previous_state[WANTED] = watermarks.is_pause_frame_due(marks, 0, now) and inputs[SAID] == 0
-    if inputs[SAID] != 0:
+    state.previous_state[WANTED] = watermarks.is_pause_frame_due(marks, 0, now) and inputs[PAUSE_SENT] == 0
+    if inputs[PAUSE_SENT] != 0:
         watermarks.note_frame_sent(marks, 0, now)
     if inputs[W_ENABLE] != 0:
         watermarks.set_watermarks(marks, 0, inputs[W_HIGH], inputs[W_LOW], inputs[W_PAUSE], now)
@@ -150,10 +150,10 @@ def _count_rules(state: PauseState, inputs: NDArray[np.int64], rule_counts: NDAr
     rule_counts[AT_LOW] += paused and input_state.level == input_state.low
     rule_counts[ASKED] += is_due and paused != (input_state.sent_pause != 0)
     rule_counts[MISSED] += state.previous_state[WANTED] != 0 and not is_due
-    rule_counts[REFRESHED] += inputs[SAID] != 0 and is_due and paused and input_state.sent_pause != 0
-    rule_counts[SAID_PAUSE] += inputs[SAID] != 0 and paused
-    rule_counts[SAID_GO] += inputs[SAID] != 0 and not paused and input_state.sent_pause != 0
-    rule_counts[UNASKED] += inputs[SAID] != 0 and not is_due
+    rule_counts[REFRESHED] += inputs[PAUSE_SENT] != 0 and is_due and paused and input_state.sent_pause != 0
+    rule_counts[SENT_PAUSE] += inputs[PAUSE_SENT] != 0 and paused
+    rule_counts[SENT_GO] += inputs[PAUSE_SENT] != 0 and not paused and input_state.sent_pause != 0
+    rule_counts[UNASKED] += inputs[PAUSE_SENT] != 0 and not is_due
     rule_counts[WRITTEN] += inputs[W_ENABLE] != 0 and inputs[ARRIVE] != 0
     rule_counts[SWITCHED_OFF] += was and input_state.enabled == 0
     rule_counts[STAYS_OFF] += input_state.enabled == 0 and input_state.level > input_state.high

@@ -25,20 +25,20 @@ class Point:
 
     Parameters
     ----------
-    word : int
+    random_state : int
         State of the random sequence.
     queue : int
         Bytes in the queue.
-    last : int
+    sampled_queue : int
         Bytes in the queue at the last sample.
-    passed : int
+    bytes_since_sample : int
         Bytes since the last sample, with fixed sampling.
     """
 
-    word: Int64
+    random_state: Int64
     queue: Int32
-    last: Int32
-    passed: Int32
+    sampled_queue: Int32
+    bytes_since_sample: Int32
 
 
 class Points(NamedTuple):
@@ -52,15 +52,15 @@ class Points(NamedTuple):
         Qeq, the target queue length, in bytes.
     weight : int
         W, the weight of the queue's change.
-    most : int
+    max_feedback : int
         Saturation value of the feedback, in bytes.
-    longest : int
+    max_queue : int
         Maximum queue length, in bytes.
     sample_bytes : int
         Bytes between samples.
-    chance : int
+    sampling_chance : int
         Sampling probability per byte in 2**-32.
-    random : bool
+    is_random : bool
         Whether frames are sampled at random, not after a fixed number of bytes.
     bcn_max : bool
         Whether the feedback is BCN_MAX above ``max_bytes``.
@@ -75,11 +75,11 @@ class Points(NamedTuple):
     point: Records[Point]
     set_point: int
     weight: int
-    most: int
-    longest: int
+    max_feedback: int
+    max_queue: int
     sample_bytes: int
-    chance: int
-    random: bool
+    sampling_chance: int
+    is_random: bool
     bcn_max: bool
     bcn_stop: bool
     max_bytes: int
@@ -151,20 +151,25 @@ def new_points(
 def reset(points: Points, point_index: int) -> None:
     """Reset a congestion point (ECP-12)."""
     point_state = points.point[point_index]
-    point_state.queue, point_state.last, point_state.passed, point_state.word = 0, 0, 0, points.seeds[point_index]
+    point_state.queue, point_state.sampled_queue, point_state.bytes_since_sample, point_state.random_state = (
+        0,
+        0,
+        0,
+        points.seeds[point_index],
+    )
 
 
 @inner
 def takes_sample(points: Points, point_index: int, length: int) -> bool:
     """Return whether a managed frame is sampled, and advance the sampling state."""
     point_state = points.point[point_index]
-    if points.random:
-        point_state.word = next_state(point_state.word)
-        return random_number(point_state.word) < length * points.chance >> _TO_DRAW
-    point_state.passed += length
-    if point_state.passed < points.sample_bytes:
+    if points.is_random:
+        point_state.random_state = next_state(point_state.random_state)
+        return random_number(point_state.random_state) < length * points.sampling_chance >> _TO_DRAW
+    point_state.bytes_since_sample += length
+    if point_state.bytes_since_sample < points.sample_bytes:
         return False
-    point_state.passed -= points.sample_bytes
+    point_state.bytes_since_sample -= points.sample_bytes
     return True
 
 
@@ -178,9 +183,9 @@ def feedback_units(feedback: int) -> int:
 def feedback_bytes(points: Points, queue: int, last: int) -> int:
     """Return the saturated feedback of a sample in bytes (ECP-7, ECP-9)."""
     if points.bcn_max and queue > points.max_bytes:
-        return -points.most
+        return -points.max_feedback
     feedback = points.set_point - queue - points.weight * (queue - last)
-    return max(-points.most, min(points.most, feedback))
+    return max(-points.max_feedback, min(points.max_feedback, feedback))
 
 
 @inner
@@ -197,11 +202,11 @@ def add_frame(points: Points, point_index: int, length: int, managed: int, tagge
         Nonzero if the frame carries the tag of a rate limiter with the CPID of this point.
     """
     point_state = points.point[point_index]
-    point_state.queue = min(point_state.queue + length, points.longest)
+    point_state.queue = min(point_state.queue + length, points.max_queue)
     if managed == 0 or not takes_sample(points, point_index, length):
         return SILENT
-    queue, last = point_state.queue, point_state.last
-    point_state.last = queue
+    queue, last = point_state.queue, point_state.sampled_queue
+    point_state.sampled_queue = queue
     if points.bcn_stop and queue > points.stop_bytes:
         return Notification(True, True, True, 0)  # noqa: FBT003 - kernels take positional arguments only
     feedback = feedback_units(feedback_bytes(points, queue, last))

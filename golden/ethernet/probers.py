@@ -24,35 +24,35 @@ class Probe:
 
     Parameters
     ----------
-    sent : int
+    sent_bytes : int
         Bytes of the flow so far, modulo 2**32.
-    probed : int
+    probed_bytes : int
         Bytes of the flow at its last probe, modulo 2**32.
-    arrival : int
+    reply_arrival : int
         Cycle in which the previously returned probe arrived.
-    reported : int
+    reply_bytes : int
         Byte count that the previously returned probe carried.
-    least : int
+    least_delay : int
         Minimum one-way delay in cycles.
     occupancy : int
         Occupancy of the previous reply in bytes.
-    begun : int
+    has_probe : int
         Whether a probe was sent.
     has_reply : int
         Whether a reply arrived.
-    known : int
+    has_occupancy : int
         Whether the previous reply gave an occupancy.
     """
 
-    sent: Int64
-    probed: Int64
-    arrival: Int64
-    reported: Int64
-    least: Int64
+    sent_bytes: Int64
+    probed_bytes: Int64
+    reply_arrival: Int64
+    reply_bytes: Int64
+    least_delay: Int64
     occupancy: Int32
-    begun: Int16
+    has_probe: Int16
     has_reply: Int16
-    known: Int16
+    has_occupancy: Int16
 
 
 class Probers(NamedTuple):
@@ -72,7 +72,7 @@ class Probers(NamedTuple):
         Qeq,flow, the target occupancy of a flow.
     weight : int
         W, the weight of the occupancy's change.
-    most : int
+    max_feedback : int
         Saturation value of the feedback.
     """
 
@@ -82,7 +82,7 @@ class Probers(NamedTuple):
     learned: bool
     set_point: int
     weight: int
-    most: int
+    max_feedback: int
 
 
 class Feedback(NamedTuple):
@@ -132,40 +132,43 @@ def reset(probers: Probers, source: int) -> None:
     """Reset a source. Given delays are kept (EPR-12)."""
     for flow in range(probers.probe.shape[1]):
         probe_state = probers.probe[source, flow]
-        probe_state.sent, probe_state.probed, probe_state.arrival, probe_state.reported, probe_state.occupancy = (
-            0,
-            0,
-            0,
-            0,
-            0,
-        )
-        probe_state.begun, probe_state.has_reply, probe_state.known = 0, 0, 0
+        (
+            probe_state.sent_bytes,
+            probe_state.probed_bytes,
+            probe_state.reply_arrival,
+            probe_state.reply_bytes,
+            probe_state.occupancy,
+        ) = (0, 0, 0, 0, 0)
+        probe_state.has_probe, probe_state.has_reply, probe_state.has_occupancy = 0, 0, 0
 
 
 @inner
 def set_minimum_delay(probers: Probers, source: int, flow: int, cycles: int) -> None:
     """Set the minimum one-way delay of a flow (EPR-6)."""
-    probers.probe[source, flow].least = cycles
+    probers.probe[source, flow].least_delay = cycles
 
 
 @inner
 def count_frame(probers: Probers, source: int, flow: int, length: int, limited: int) -> bool:
     """Count the bytes of a frame that starts. Return whether a probe must follow the frame (EPR-1 to EPR-3)."""
     probe_state = probers.probe[source, flow]
-    probe_state.sent = (probe_state.sent + length) & _MODULUS
+    probe_state.sent_bytes = (probe_state.sent_bytes + length) & _MODULUS
     if not probers.all_flows and limited == 0:
-        probe_state.begun = 0
+        probe_state.has_probe = 0
         return False
-    if probe_state.begun != 0 and (probe_state.sent - probe_state.probed) & _MODULUS < probers.probe_bytes:
+    if (
+        probe_state.has_probe != 0
+        and (probe_state.sent_bytes - probe_state.probed_bytes) & _MODULUS < probers.probe_bytes
+    ):
         return False
-    probe_state.begun, probe_state.probed = 1, probe_state.sent
+    probe_state.has_probe, probe_state.probed_bytes = 1, probe_state.sent_bytes
     return True
 
 
 @inner
 def probe_byte_count(probers: Probers, source: int, flow: int) -> int:
     """Return the byte count of its flow that a probe carries when it starts on the wire (EPR-4)."""
-    return probers.probe[source, flow].sent
+    return probers.probe[source, flow].sent_bytes
 
 
 @inner
@@ -194,19 +197,23 @@ def process_reply(probers: Probers, source: int, flow: int, stamp: int, arrival:
         Byte count that the probe carries.
     """
     probe_state = probers.probe[source, flow]
-    gap = (arrival - probe_state.arrival) & _MODULUS
+    gap = (arrival - probe_state.reply_arrival) & _MODULUS
     if probe_state.has_reply != 0 and (gap == 0 or gap >= _LATE):
         return NOTHING
     delay = (arrival - stamp) & _MODULUS
     if probers.learned:
-        probe_state.least = min(probe_state.least, delay) if probe_state.has_reply != 0 else delay
+        probe_state.least_delay = min(probe_state.least_delay, delay) if probe_state.has_reply != 0 else delay
     first = probe_state.has_reply == 0
-    sent = (reported - probe_state.reported) & _MODULUS
-    probe_state.has_reply, probe_state.arrival, probe_state.reported = 1, arrival & _MODULUS, reported & _MODULUS
+    sent = (reported - probe_state.reply_bytes) & _MODULUS
+    probe_state.has_reply, probe_state.reply_arrival, probe_state.reply_bytes = (
+        1,
+        arrival & _MODULUS,
+        reported & _MODULUS,
+    )
     if first:
         return NOTHING
-    occupancy = flow_occupancy(excess_delay(delay, probe_state.least), sent, gap)
-    change = occupancy - probe_state.occupancy if probe_state.known != 0 else 0
-    probe_state.occupancy, probe_state.known = occupancy, 1
+    occupancy = flow_occupancy(excess_delay(delay, probe_state.least_delay), sent, gap)
+    change = occupancy - probe_state.occupancy if probe_state.has_occupancy != 0 else 0
+    probe_state.occupancy, probe_state.has_occupancy = occupancy, 1
     feedback = probers.set_point - occupancy - probers.weight * change
-    return Feedback(True, feedback_units(max(-probers.most, min(probers.most, feedback))))  # noqa: FBT003 - positional in kernels
+    return Feedback(True, feedback_units(max(-probers.max_feedback, min(probers.max_feedback, feedback))))  # noqa: FBT003 - positional in kernels

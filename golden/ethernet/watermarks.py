@@ -22,13 +22,13 @@ class Input:
 
     Parameters
     ----------
-    since : int
+    changed_cycle : int
         Cycle of the last change.
-    sent_at : int
+    pause_sent_cycle : int
         Cycle of the last PAUSE frame.
     level : int
         Bytes in the memory after the last change.
-    started : int
+    level_before : int
         Bytes in the memory at the start of the cycle of the last change.
     high, low : int
         Watermarks in bytes, valid from the cycle after the last change on.
@@ -42,10 +42,10 @@ class Input:
         Number of dropped frames (saturating counter).
     """
 
-    since: Int64
-    sent_at: Int64
+    changed_cycle: Int64
+    pause_sent_cycle: Int64
     level: Int32
-    started: Int32
+    level_before: Int32
     high: Int32
     low: Int32
     drops: Int32
@@ -90,7 +90,13 @@ def new_watermarks(
 def reset(watermarks: Watermarks, input_index: int) -> None:
     """Reset an input at cycle 0 (PAU-10)."""
     input_state = watermarks.input[input_index]
-    input_state.since, input_state.sent_at, input_state.level, input_state.started, input_state.drops = -1, 0, 0, 0, 0
+    (
+        input_state.changed_cycle,
+        input_state.pause_sent_cycle,
+        input_state.level,
+        input_state.level_before,
+        input_state.drops,
+    ) = -1, 0, 0, 0, 0
     input_state.high, input_state.low, input_state.enabled, input_state.paused, input_state.sent_pause = (
         watermarks.high_bytes,
         watermarks.low_bytes,
@@ -103,8 +109,8 @@ def reset(watermarks: Watermarks, input_index: int) -> None:
 @inner
 def _begin_cycle(input_state: Input, cycle: int) -> None:
     """Begin a cycle: apply the changes of earlier cycles to level and hysteresis (PAU-4, PAU-5)."""
-    if cycle > input_state.since:
-        input_state.since, input_state.started = cycle, input_state.level
+    if cycle > input_state.changed_cycle:
+        input_state.changed_cycle, input_state.level_before = cycle, input_state.level
         stays = input_state.paused != 0 and input_state.level >= input_state.low
         input_state.paused = input_state.enabled != 0 and (input_state.level > input_state.high or stays)
 
@@ -114,7 +120,7 @@ def fits(watermarks: Watermarks, input_index: int, length: int, cycle: int) -> b
     """Return whether a frame of ``length`` bytes that arrives in a cycle fits (PAU-2)."""
     input_state = watermarks.input[input_index]
     _begin_cycle(input_state, cycle)
-    return input_state.started + length <= watermarks.memory_bytes
+    return input_state.level_before + length <= watermarks.memory_bytes
 
 
 @inner
@@ -149,7 +155,7 @@ def refresh_cycle(watermarks: Watermarks, input_index: int) -> int:
     """Return the cycle from which the PAUSE in force must be repeated, ``NEVER`` for none (PAU-7)."""
     input_state = watermarks.input[input_index]
     return (
-        input_state.sent_at + watermarks.refresh_cycles
+        input_state.pause_sent_cycle + watermarks.refresh_cycles
         if input_state.sent_pause != 0 and watermarks.refresh_cycles != 0
         else NEVER
     )
@@ -175,7 +181,7 @@ def note_frame_sent(watermarks: Watermarks, input_index: int, cycle: int) -> Non
     """Record that a PAUSE frame starts in a cycle, and the pause state that it carries (PAU-8)."""
     input_state = watermarks.input[input_index]
     input_state.sent_pause = is_paused(watermarks, input_index, cycle)
-    input_state.sent_at = cycle
+    input_state.pause_sent_cycle = cycle
 
 
 @inner

@@ -21,26 +21,26 @@ class FCPState:
 
     Parameters
     ----------
-    due : int
+    due_lanes : int
         Bit mask of VLs whose FCP is due.
     last_period : int
         Last period counted.
     lossy_until : int
         FCPs that the port sends before this cycle are lost.
-    last : int
+    last_lane : int
         VL of the last FCP sent.
     oldest : int
         Index of the oldest FCP in flight to the port.
-    in_flight : int
+    flight_count : int
         Number of FCPs in flight.
     """
 
-    due: Int64
+    due_lanes: Int64
     last_period: Int64
     lossy_until: Int64
-    last: Int32
+    last_lane: Int32
     oldest: Int32
-    in_flight: Int32
+    flight_count: Int32
 
 
 class FCPInFlight:
@@ -64,11 +64,11 @@ class FCPLimits(NamedTuple):
 
     Parameters
     ----------
-    whole : array of int64, (lanes,)
+    partition_blocks : array of int64, (lanes,)
         Size of each VL's buffer partition in blocks.
-    step : array of int64, (lanes,)
+    fcp_blocks : array of int64, (lanes,)
         Growth of the limit, in blocks, that makes an FCP due.
-    period : int
+    fcp_period : int
         Number of cycles after which an FCP of every lane is due.
     sideband : bool
         FCPs use a sideband instead of the link.
@@ -86,13 +86,13 @@ class FCPLimits(NamedTuple):
         FCPs in flight to each port; each row is a ring buffer.
     fcps : array of int64, (ends, lanes)
         Number of FCPs sent.
-    most : array of int64, (ends, lanes)
+    most_used : array of int64, (ends, lanes)
         Maximum number of blocks in use in the remote buffer, as known to the sender.
     """
 
-    whole: NDArray[np.int64]
-    step: NDArray[np.int64]
-    period: int
+    partition_blocks: NDArray[np.int64]
+    fcp_blocks: NDArray[np.int64]
+    fcp_period: int
     sideband: bool
     sent: NDArray[np.int64]
     limit: NDArray[np.int64]
@@ -101,7 +101,7 @@ class FCPLimits(NamedTuple):
     end: Records[FCPState]
     in_flight: Records[FCPInFlight]
     fcps: NDArray[np.int64]
-    most: NDArray[np.int64]
+    most_used: NDArray[np.int64]
 
 
 def new_limits(
@@ -111,12 +111,12 @@ def new_limits(
     blocks, lanes = np.array(whole, np.int64), len(whole)
     step = np.maximum(1, blocks // 4) if fcp_blocks is None else np.full(lanes, fcp_blocks, np.int64)
     end = new_records(FCPState, end_count)
-    end["last"], end["last_period"] = lanes - 1, -1
+    end["last_lane"], end["last_period"] = lanes - 1, -1
     counters = [np.zeros((end_count, lanes), np.int64) for _ in range(4)]
     return FCPLimits(
-        whole=blocks,
-        step=step,
-        period=period,
+        partition_blocks=blocks,
+        fcp_blocks=step,
+        fcp_period=period,
         sideband=sideband,
         sent=counters[0],
         limit=np.tile(blocks, (end_count, 1)),
@@ -125,7 +125,7 @@ def new_limits(
         end=end,
         in_flight=new_records(FCPInFlight, end_count, 1 << (flight + 2).bit_length()),
         fcps=counters[2],
-        most=counters[3],
+        most_used=counters[3],
     )
 
 
@@ -144,14 +144,14 @@ def has_credit(limits: FCPLimits, link_end: int, lane: int, blocks: int) -> bool
 @inner
 def blocks_in_use(limits: FCPLimits, link_end: int, lane: int) -> int:
     """Return the blocks of a VL in use in the remote buffer, as known to the sender."""
-    return int(limits.sent[link_end, lane] - limits.limit[link_end, lane] + limits.whole[lane])
+    return int(limits.sent[link_end, lane] - limits.limit[link_end, lane] + limits.partition_blocks[lane])
 
 
 @inner
 def count_sent(limits: FCPLimits, link_end: int, lane: int, blocks: int) -> None:
     """Count the blocks of a packet that starts."""
     limits.sent[link_end, lane] += blocks
-    limits.most[link_end, lane] = max(limits.most[link_end, lane], blocks_in_use(limits, link_end, lane))
+    limits.most_used[link_end, lane] = max(limits.most_used[link_end, lane], blocks_in_use(limits, link_end, lane))
 
 
 @inner
@@ -161,30 +161,36 @@ def count_freed(limits: FCPLimits, link_end: int, lane: int, blocks: int) -> Non
     An FCP becomes due if the limit has grown enough.
     """
     limits.freed[link_end, lane] += blocks
-    limit = limits.whole[lane] + limits.freed[link_end, lane]
-    if counters.has_advanced(limit, limits.limit_sent[link_end, lane], limits.step[lane]):
-        limits.end[link_end].due |= 1 << lane
+    limit = limits.partition_blocks[lane] + limits.freed[link_end, lane]
+    if counters.has_advanced(limit, limits.limit_sent[link_end, lane], limits.fcp_blocks[lane]):
+        limits.end[link_end].due_lanes |= 1 << lane
 
 
 @inner
 def is_fcp_due(limits: FCPLimits, link_end: int, cycle: int) -> bool:
     """Return whether an FCP is due in a cycle (IBS-C3). Space freed before must have been counted."""
     this = limits.end[link_end]
-    if cycle >= (this.last_period + 1) * limits.period:
-        this.last_period = cycle // limits.period
-        this.due = (1 << len(limits.whole)) - 1
-    return this.due != 0
+    if cycle >= (this.last_period + 1) * limits.fcp_period:
+        this.last_period = cycle // limits.fcp_period
+        this.due_lanes = (1 << len(limits.partition_blocks)) - 1
+    return this.due_lanes != 0
 
 
 @inner
 def send_fcp(limits: FCPLimits, link_end: int, receiving_end: int, cycle: int, flight: int) -> None:
     """Send the next due FCP of a port to the receiving end (IBS-C4)."""
     this = limits.end[link_end]
-    lane = counters.next_due_lane(this.due, this.last)
-    this.last = lane
-    this.due &= ~(1 << lane)
+    lane = counters.next_due_lane(this.due_lanes, this.last_lane)
+    this.last_lane = lane
+    this.due_lanes &= ~(1 << lane)
     send_fcp_with_limit(
-        limits, link_end, receiving_end, lane, limits.whole[lane] + limits.freed[link_end, lane], cycle, flight
+        limits,
+        link_end,
+        receiving_end,
+        lane,
+        limits.partition_blocks[lane] + limits.freed[link_end, lane],
+        cycle,
+        flight,
     )
 
 
@@ -199,9 +205,9 @@ def send_fcp_with_limit(
         return
     receive_fcps(limits, receiving_end, cycle)
     other = limits.end[receiving_end]
-    fcp = limits.in_flight[receiving_end, (other.oldest + other.in_flight) & (limits.in_flight.shape[1] - 1)]
+    fcp = limits.in_flight[receiving_end, (other.oldest + other.flight_count) & (limits.in_flight.shape[1] - 1)]
     fcp.valid_from, fcp.lane, fcp.limit = cycle + flight + 1, lane, limit
-    other.in_flight += 1
+    other.flight_count += 1
 
 
 @inner
@@ -209,7 +215,7 @@ def arriving_fcp(limits: FCPLimits, link_end: int, cycle: int) -> tuple[int, int
     """Return (lane, limit) of the FCP that arrives at a port in a cycle. The lane is -1 if none arrives."""
     this = limits.end[link_end]
     fcp = limits.in_flight[link_end, this.oldest]
-    if this.in_flight == 0 or fcp.valid_from != cycle + 1:
+    if this.flight_count == 0 or fcp.valid_from != cycle + 1:
         return -1, 0
     return fcp.lane, fcp.limit
 
@@ -224,10 +230,10 @@ def drop_fcps(limits: FCPLimits, link_end: int, end_cycle: int) -> None:
 def receive_fcps(limits: FCPLimits, link_end: int, cycle: int) -> None:
     """Apply the limits of the FCPs that are valid in a cycle (IBS-C5)."""
     this = limits.end[link_end]
-    while this.in_flight > 0:
+    while this.flight_count > 0:
         fcp = limits.in_flight[link_end, this.oldest]
         if fcp.valid_from > cycle:
             return
         limits.limit[link_end, fcp.lane] = fcp.limit
         this.oldest = (this.oldest + 1) & (limits.in_flight.shape[1] - 1)
-        this.in_flight -= 1
+        this.flight_count -= 1

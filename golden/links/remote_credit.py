@@ -24,17 +24,17 @@ RemoteCredit = BufferOccupancy | LateCredits | FCPLimits
 
 @inner
 def _blocks_in_use_of_buffers(rooms: BufferOccupancy, link_end: int, lane: int) -> int:
-    return int(rooms.taken[link_end, lane].blocks)
+    return int(rooms.lane[link_end, lane].blocks)
 
 
 @inner
 def _period_of_limits(limits: FCPLimits) -> int:
-    return limits.period
+    return limits.fcp_period
 
 
 @inner
 def _no_fcps_sent(rooms: BufferOccupancy) -> NDArray[np.int64]:
-    return np.zeros((len(rooms.taken), rooms.taken.shape[1]), np.int64)
+    return np.zeros((len(rooms.lane), rooms.lane.shape[1]), np.int64)
 
 
 @inner
@@ -44,12 +44,12 @@ def _fcps_sent_of_limits(limits: FCPLimits) -> NDArray[np.int64]:
 
 @inner
 def _peak_of_buffers(rooms: BufferOccupancy) -> NDArray[np.int64]:
-    return rooms.taken["most"]
+    return rooms.lane["most_blocks"]
 
 
 @inner
 def _peak_of_limits(limits: FCPLimits) -> NDArray[np.int64]:
-    return limits.most
+    return limits.most_used
 
 
 @by_type({FCPLimits: _period_of_limits}, default=True)

@@ -43,12 +43,12 @@ class LaneOccupancy:
 
     Parameters
     ----------
-    blocks, most : int
+    blocks, most_blocks : int
         Current and maximum number of 64-byte blocks since the start of the run.
     """
 
     blocks: Int32
-    most: Int32
+    most_blocks: Int32
 
 
 class BufferOccupancy(NamedTuple):
@@ -58,23 +58,23 @@ class BufferOccupancy(NamedTuple):
     ----------
     bounds : Records of Bounds, (2, lanes)
         Bounds of each lane, for the first and the second buffer size.
-    taken : Records of LaneOccupancy, (buffers, lanes)
+    lane : Records of LaneOccupancy, (buffers, lanes)
         Blocks occupied by each lane.
-    beyond : Records of SharedOccupancy, (buffers,)
+    above_minima : Records of SharedOccupancy, (buffers,)
         Blocks occupied by all lanes in excess of their minima.
-    shared : (int, int)
+    shared_blocks : (int, int)
         Buffer size minus all minima, for the first and the second buffer size.
-    others : int
+    second_size_from : int
         Index of the first buffer of the second size.
     is_partitioned : bool
-        Every lane's minimum equals its maximum, so that no lane takes shared space and ``beyond`` stays 0.
+        Every lane's minimum equals its maximum, so that no lane takes shared space and ``above_minima`` stays 0.
     """
 
     bounds: Records[Bounds]
-    taken: Records[LaneOccupancy]
-    beyond: Records[SharedOccupancy]
-    shared: tuple[int, int]
-    others: int
+    lane: Records[LaneOccupancy]
+    above_minima: Records[SharedOccupancy]
+    shared_blocks: tuple[int, int]
+    second_size_from: int
     is_partitioned: bool
 
 
@@ -93,61 +93,65 @@ def with_second_size(
 ) -> BufferOccupancy:
     """Return the buffers with a different size from buffer ``first_buffer`` on."""
     rooms.bounds["minimum"][1], rooms.bounds["maximum"][1] = minimum, maximum
-    shared = (rooms.shared[0], blocks - sum(minimum))
+    shared = (rooms.shared_blocks[0], blocks - sum(minimum))
     return rooms._replace(
-        shared=shared, others=first_buffer, is_partitioned=rooms.is_partitioned and minimum == maximum
+        shared_blocks=shared, second_size_from=first_buffer, is_partitioned=rooms.is_partitioned and minimum == maximum
     )
 
 
 @inner
 def _size_of(rooms: BufferOccupancy, buffer: int) -> int:
-    return int(buffer >= rooms.others)
+    return int(buffer >= rooms.second_size_from)
 
 
 @inner
 def fits(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> bool:
     """Return whether a buffer has space for ``blocks`` more blocks of a lane."""
     size = _size_of(rooms, buffer)
-    bounds, before = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks
+    bounds, before = rooms.bounds[size, lane], rooms.lane[buffer, lane].blocks
     if rooms.is_partitioned:
         return before + blocks <= bounds.maximum
-    in_use = rooms.beyond[buffer].blocks
-    return rule.fits(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared[size])
+    in_use = rooms.above_minima[buffer].blocks
+    return rule.fits(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared_blocks[size])
 
 
 @inner
 def missing_blocks(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> int:
     """Return a lower bound of the blocks that must be freed before ``blocks`` more fit, at most 0 if they fit."""
     size = _size_of(rooms, buffer)
-    bounds, before, in_use = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks, rooms.beyond[buffer].blocks
-    return rule.missing_amount(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared[size])
+    bounds, before, in_use = (
+        rooms.bounds[size, lane],
+        rooms.lane[buffer, lane].blocks,
+        rooms.above_minima[buffer].blocks,
+    )
+    return rule.missing_amount(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared_blocks[size])
 
 
 @inner
 def prefetch_occupancy(rooms: BufferOccupancy, buffer: int) -> None:
     """Prefetch the occupancy counters of a buffer."""
-    prefetch(rooms.taken, buffer * rooms.taken.shape[1])
-    prefetch(rooms.beyond, buffer)
+    prefetch(rooms.lane, buffer * rooms.lane.shape[1])
+    prefetch(rooms.above_minima, buffer)
 
 
 @inner
 def occupy(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> None:
     """Reserve ``blocks`` blocks of a lane in a buffer. They must fit."""
-    taken = rooms.taken[buffer, lane]
+    taken = rooms.lane[buffer, lane]
     after = taken.blocks + blocks
     if not rooms.is_partitioned:
         least = rooms.bounds[_size_of(rooms, buffer), lane].minimum
-        rooms.beyond[buffer].blocks += rule.excess_growth(taken.blocks, after, least)
+        rooms.above_minima[buffer].blocks += rule.excess_growth(taken.blocks, after, least)
     taken.blocks = after
-    taken.most = max(taken.most, after)
+    taken.most_blocks = max(taken.most_blocks, after)
 
 
 @inner
 def release(rooms: BufferOccupancy, buffer: int, lane: int, blocks: int) -> None:
     """Free ``blocks`` occupied blocks of a lane in a buffer."""
-    taken = rooms.taken[buffer, lane]
+    taken = rooms.lane[buffer, lane]
     after = taken.blocks - blocks
     if not rooms.is_partitioned:
         least = rooms.bounds[_size_of(rooms, buffer), lane].minimum
-        rooms.beyond[buffer].blocks += rule.excess_growth(taken.blocks, after, least)
+        rooms.above_minima[buffer].blocks += rule.excess_growth(taken.blocks, after, least)
     taken.blocks = after

@@ -184,12 +184,12 @@ def assemble(
     faster = {} if iterations == speed == 1 else {"iterations": iterations, "speed": speed}
     switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers, **faster)
     members = new_members(topology, bits, trunk_choice, trunk_seed)
-    switches = switches._replace(inputs=switches.inputs._replace(rule=routes.rule, members=members))
+    switches = switches._replace(inputs=switches.inputs._replace(tree_rule=routes.rule, trunk_choice=members))
     if congestion is not None and congestion.starves and form.vls_apart:
         raise InputError("crossbar", "multiplexed with credit starvation", crossbar)
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
-    longest = max(flight, *(each.flight for each in cables.values())) if cables else flight
+    longest = max(flight, *(each.flight_cycles for each in cables.values())) if cables else flight
     each_cycle = kind.inner_flits if form.by_flit else 1
     returns = new_returns(
         end_count=ends,
@@ -222,7 +222,7 @@ def assemble(
         meters=meters,
         staged_packets=np.full(sources.due.shape, NOBODY, np.int64),
         awake=np.zeros(ends >> switches.inputs.word_bits, np.int64),
-        busy=np.zeros(ends + LIST_MARGIN, np.int64),
+        awake_ports=np.zeros(ends + LIST_MARGIN, np.int64),
         grants=new_records(Grant, most_grants),
         arriving_heads=np.zeros(0, np.int64),
         clock=np.zeros(2, np.int64),

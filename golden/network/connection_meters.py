@@ -39,23 +39,23 @@ class ConnectionCounts:
         Deadline in cycles; 0 for none.
     target : int
         Destination NIC.
-    last : int
+    last_arrival : int
         Cycle of the last arrival; -1 for none.
     packets : int
         Number of packets.
-    latency : int
+    latency_sum : int
         Sum of the packets' latencies.
-    most : int
+    max_latency : int
         Maximum latency.
     """
 
     period: Int64
     deadline: Int64
     target: Int64
-    last: Int64
+    last_arrival: Int64
     packets: Int64
-    latency: Int64
-    most: Int64
+    latency_sum: Int64
+    max_latency: Int64
 
 
 class ConnectionMeters(NamedTuple):
@@ -87,7 +87,7 @@ def new_connection_meters(listed: CbrList) -> ConnectionMeters:
     )
     meters.each["period"] = np.rint(listed.interval * (1 << CYCLE_BITS)).astype(np.int64)
     meters.each["deadline"], meters.each["target"] = listed.deadline, listed.target
-    meters.each["last"] = -1
+    meters.each["last_arrival"] = -1
     return meters
 
 
@@ -102,14 +102,14 @@ def count_arrival(meters: ConnectionMeters, connection: int, target: int, latenc
     if connection_meter.target != target:
         return -1
     connection_meter.packets += 1
-    connection_meter.latency += latency
-    connection_meter.most = max(connection_meter.most, latency)
-    if connection_meter.last >= 0:
-        eighths = ((cycle - connection_meter.last) << _FINE_BITS + 3) // (
+    connection_meter.latency_sum += latency
+    connection_meter.max_latency = max(connection_meter.max_latency, latency)
+    if connection_meter.last_arrival >= 0:
+        eighths = ((cycle - connection_meter.last_arrival) << _FINE_BITS + 3) // (
             connection_meter.period >> CYCLE_BITS - _FINE_BITS
         )
         meters.jitter[connection, _EIGHTHS[min(eighths, 16)]] += 1
-    connection_meter.last = cycle
+    connection_meter.last_arrival = cycle
     if connection_meter.deadline == 0:
         return -1
     place = 0

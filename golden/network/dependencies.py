@@ -22,7 +22,9 @@ def find_cycle(network: Network, paths: Paths) -> list[tuple[int, int]]:
     """
     inputs, ends, mports = network.switches.inputs, len(network.wiring.cable), central_buffers(network.switches)
     lanes, channels = inputs.queues.queue.shape[1], len(paths.waits)
-    at = np.append(network.wiring.cable["far"] >> inputs.port_bits, np.repeat(np.arange(len(inputs.drops)), mports))
+    at = np.append(
+        network.wiring.cable["far_input"] >> inputs.port_bits, np.repeat(np.arange(len(inputs.drop_counts)), mports)
+    )
     chain = np.zeros(channels + 1, np.int32)
     state, following = np.zeros(channels, np.int32), np.zeros(channels, np.int32)
     length = _search_cycle(paths.waits, at, inputs.port_bits, lanes, ends, mports, state, following, chain)

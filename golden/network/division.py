@@ -63,7 +63,7 @@ def part_of_each_port(network: Network, parts: int) -> NDArray[np.uint8]:
     Switches at equal distance from the nearest NIC are divided evenly in the order of their numbers. Each part
     receives an equal share of each level of a tree, or a slab of a torus. NICs belong to the part of their switch.
     """
-    bits, far = network.switches.inputs.port_bits, network.wiring.cable["far"]
+    bits, far = network.switches.inputs.port_bits, network.wiring.cable["far_input"]
     inputs = len(network.switches.inputs.port)
     switches = inputs >> bits
     at = far[inputs : inputs + len(network.staged_packets)] >> bits  # switch of each NIC
@@ -102,14 +102,17 @@ def divide(network: Network, packets: Packets, parts: int) -> list[tuple[Network
     check_parts(
         parts,
         len(inputs.port) >> inputs.port_bits,
-        with_fcps=fcp_period(network.out_ports.remote) != 0,
+        with_fcps=fcp_period(network.out_ports.remote_credit) != 0,
         with_congestion=isinstance(network.pacing, Pacing),
         with_messages=network.sources.mtu != 0,
     )
     if network.clock[NOW] != 0:
         raise ValueError("only a network before its first cycle is divided")
     owner = part_of_each_port(network, parts)
-    far, flight = network.wiring.cable["far"][: len(inputs.port)], network.wiring.cable["flight"][: len(inputs.port)]
+    far, flight = (
+        network.wiring.cable["far_input"][: len(inputs.port)],
+        network.wiring.cable["flight_cycles"][: len(inputs.port)],
+    )
     writes, reads = owner[: len(far)], owner[np.maximum(far, 0)]
     returns = network.out_ports.returns
     is_cut = (far >= 0) & (writes != reads)
@@ -163,7 +166,7 @@ def _make_part(network: Network, partition: Part, nics: NDArray[np.bool_]) -> Ne
         sources=network.sources._replace(earliest=np.where(nics, network.sources.earliest, NEVER)),
         meters=_copy_meters(network.meters),
         awake=network.awake.copy(),
-        busy=network.busy.copy(),
+        awake_ports=network.awake_ports.copy(),
         grants=_copy_records(network.grants),
         clock=network.clock.copy(),
         partition=partition,
@@ -184,8 +187,8 @@ def _copy_scratch(switches: Any) -> Any:
         for name, value in switches._asdict().items()
         if isinstance(value, np.ndarray) and value.dtype == np.int64
     }
-    waiting = switches.inputs.waiting.copy()
-    return switches._replace(inputs=switches.inputs._replace(waiting=waiting), **arrays)
+    waiting = switches.inputs.nonempty_inputs.copy()
+    return switches._replace(inputs=switches.inputs._replace(nonempty_inputs=waiting), **arrays)
 
 
 def _copy_meters(meters: Meters) -> Meters:

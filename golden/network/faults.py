@@ -40,9 +40,9 @@ def _apply_stall(switch: int, port: int, end_cycle: int, network: Network) -> No
 
 
 def _apply_fcp_loss(switch: int, port: int, end_cycle: int, network: Network) -> None:
-    if fcp_period(network.out_ports.remote) == 0:
+    if fcp_period(network.out_ports.remote_credit) == 0:
         raise TypeError("this network sends no flow-control packets")
-    drop_fcps(network.out_ports.remote, (switch << network.switches.inputs.port_bits) + port, end_cycle)
+    drop_fcps(network.out_ports.remote_credit, (switch << network.switches.inputs.port_bits) + port, end_cycle)
 
 
 def _apply_forwarding_entry(switch: int, lid: int, output: int, network: Network) -> None:

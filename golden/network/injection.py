@@ -47,7 +47,7 @@ def _draw_head(sources: Sources, wiring: Wiring, meters: Meters, packets: Packet
     origin.source, origin.target, origin.stream, origin.bytes = nic, to, stream, size
     origin.slid = sources.lids[nic, 0]
     field.lane, field.channel = int(wiring.nic_vl[nic, sl]), int(wiring.nic_channel[nic, sl])
-    origin.born, field.hops, field.bth = sources.due[nic, queue], 0, 0
+    origin.generated_cycle, field.hops, field.bth = sources.due[nic, queue], 0, 0
     count_generation(meters, field, origin)
     return packet
 
@@ -109,7 +109,7 @@ def _inject_paced(pacing: Pacing, network: Network, packets: Packets, nic: int, 
         return
     left, last = 0, sources.last_class[nic]
     for number in range(sources.due.shape[1]):
-        has = sources.due[nic, number] <= cycle or pacing.waiting[nic, number].first != NOBODY
+        has = sources.due[nic, number] <= cycle or pacing.held[nic, number].first != NOBODY
         left |= int(has) << number
     while left != 0:
         number = next_member(left, last)
@@ -120,7 +120,7 @@ def _inject_paced(pacing: Pacing, network: Network, packets: Packets, nic: int, 
         packet, before = injectable_flow_head(pacing, packets, nic, number, cycle)
         waited = packet != NOBODY
         if not waited:
-            if pacing.waiting[nic, number].first != NOBODY:
+            if pacing.held[nic, number].first != NOBODY:
                 network.clock[MOVED] = cycle  # packets of a held flow do not count as stuck
             packet = _injectable_head(pacing, network, packets, nic, number, cycle)
         if packet == NOBODY or not has_space_for_largest(network.out_ports, port, packets.pool[packet].lane, cycle):
@@ -145,7 +145,7 @@ def _injectable_head(pacing: Pacing, network: Network, packets: Packets, nic: in
     """
     if network.sources.due[nic, queue] > cycle:
         return NOBODY
-    if pacing.waiting[nic, queue].packets >= pacing.most:
+    if pacing.held[nic, queue].packets >= pacing.max_held:
         return NOBODY
     packet = _queue_head(network, packets, nic, queue, cycle)
     if packet == NOBODY:
@@ -207,7 +207,7 @@ def _reuses_record(pacing: Pacing, network: Network, packets: Packets, packet: i
         return False
     sources = network.sources
     origin.slid, origin.source, origin.target, origin.stream = field.dlid, nic, origin.source, NO_STREAM
-    origin.born, origin.bytes, origin.psn = received, CNP_BYTES, 0
+    origin.generated_cycle, origin.bytes, origin.psn = received, CNP_BYTES, 0
     field.dlid, field.bth, field.hops = sources.lids[origin.target, 0], BECN, 0
     field.blocks, field.flits = 1, ((CNP_BYTES - 1) >> sources.flit_bits) + 1
     field.lane, field.channel = (

@@ -69,7 +69,7 @@ class Meters(NamedTuple):
         First measured cycle; first cycle after the window; parts per measured cycle, times 2**57 and rounded up.
     level_row : array of int64, (SLs,)
         Row of each SL in the arrays with a row per SL.
-    apart : array of int64, (NICs,)
+    row_offset : array of int64, (NICs,)
         Offset added to the SL's row, by destination: 16 for destinations that are counted separately, otherwise 0.
     total : array of int64, (32 SLs, 6)
         Deliveries in the window: packets, flits, sum of latencies, maximum latency, sum of hops, minimum latency (0 for
@@ -77,7 +77,7 @@ class Meters(NamedTuple):
     part : array of int64, (32 SLs, parts, 5)
         For each part of the window: delivered packets that were generated in the window, the sum of their latencies,
         flits generated, flits delivered, flits of dropped packets.
-    late : array of int64, (NICs, 6)
+    unfinished : array of int64, (NICs, 6)
         Packet whose head reached a NIC in the window and whose last flit arrives after it: cycle of delivery, SL,
         cycle of generation, flits, hops, source; all zero for none.
     histogram : array of int64, (32 SLs, bins)
@@ -110,10 +110,10 @@ class Meters(NamedTuple):
 
     window: NDArray[np.int64]
     level_row: NDArray[np.int64]
-    apart: NDArray[np.int64]
+    row_offset: NDArray[np.int64]
     total: NDArray[np.int64]
     part: NDArray[np.int64]
-    late: NDArray[np.int64]
+    unfinished: NDArray[np.int64]
     histogram: NDArray[np.int64]
     digest: NDArray[np.int64]
     trace: NDArray[np.int64]
@@ -175,10 +175,10 @@ def new_meters(
     return Meters(
         window=window,
         level_row=rows,
-        apart=behind,
+        row_offset=behind,
         total=np.zeros((LEVELS, 6), np.int64),
         part=np.zeros((LEVELS, PARTS, 5), np.int64),
-        late=np.zeros((nics, 6), np.int64),
+        unfinished=np.zeros((nics, 6), np.int64),
         histogram=np.zeros((LEVELS, _BINS), np.int64),
         digest=np.zeros(2, np.int64),
         trace=np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
@@ -203,9 +203,9 @@ def double_measured_window(meters: Meters) -> None:
     meters.window[END], meters.window[SHARE] = 2 * end - first, _fixed_point_share(2 * (end - first))
     meters.part[:, : PARTS // 2] = meters.part[:, ::2] + meters.part[:, 1::2]
     meters.part[:, PARTS // 2 :] = 0
-    for target in np.flatnonzero(meters.late[:, AT]).tolist():
-        cycle, sl, born, flits, hops, source = meters.late[target].tolist()
-        meters.late[target] = 0
+    for target in np.flatnonzero(meters.unfinished[:, AT]).tolist():
+        cycle, sl, born, flits, hops, source = meters.unfinished[target].tolist()
+        meters.unfinished[target] = 0
         _count_statistics(meters, sl, born, flits, hops, source, target, cycle)
 
 
@@ -225,7 +225,7 @@ def sum_meters(parts: Sequence[Meters]) -> Meters:
         total=total,
         digest=digest,
         part=np.sum([meters.part for meters in parts], axis=0),
-        late=np.sum([meters.late for meters in parts], axis=0),
+        unfinished=np.sum([meters.unfinished for meters in parts], axis=0),
         histogram=np.sum([meters.histogram for meters in parts], axis=0),
         lateness=np.sum([meters.lateness for meters in parts], axis=0),
         by_source=np.sum([meters.by_source for meters in parts], axis=0),
@@ -246,7 +246,7 @@ def _part_of(meters: Meters, cycle: int) -> int:
 
 @inner
 def _row_of(meters: Meters, sl: int, target: int) -> int:
-    return int(meters.level_row[sl] + meters.apart[target])
+    return int(meters.level_row[sl] + meters.row_offset[target])
 
 
 @inner
@@ -268,8 +268,10 @@ def _count_flow(meters: Meters, sl: int, source: int, target: int, flits: int, l
 @inner
 def count_generation(meters: Meters, packet: Packet, origin: Origin) -> None:
     """Count a generated packet, in the part of the window that contains its cycle of generation."""
-    if meters.window[FIRST] <= origin.born < meters.window[END]:
-        meters.part[_row_of(meters, packet.sl, origin.target), _part_of(meters, origin.born), MADE] += packet.flits
+    if meters.window[FIRST] <= origin.generated_cycle < meters.window[END]:
+        meters.part[_row_of(meters, packet.sl, origin.target), _part_of(meters, origin.generated_cycle), MADE] += (
+            packet.flits
+        )
         if meters.flow.size > 0:
             level = meters.flow_level[packet.sl]
             meters.flow[origin.source, origin.target, level, FLOW_OFFERED] += packet.flits
@@ -285,7 +287,7 @@ def count_loss(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> No
 @inner
 def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> None:
     """Count a packet whose last flit is received in a cycle. A CNP enters only the digest and the trace."""
-    sl, born, flits, hops = int(packet.sl), int(origin.born), int(packet.flits), int(packet.hops)
+    sl, born, flits, hops = int(packet.sl), int(origin.generated_cycle), int(packet.flits), int(packet.hops)
     source, target, stream = int(origin.source), int(origin.target), int(origin.stream)
     who = source | target << 20 | int(packet.dlid) << 40 | sl << 56
     who ^= (int(packet.bth) | int(origin.psn) << _BTH_BITS) * FACTORS[0]
@@ -323,11 +325,11 @@ def _count_statistics(
 ) -> None:
     """Count a delivery for the statistics.
 
-    A delivery after the window is stored in ``late``, in case the window is doubled.
+    A delivery after the window is stored in ``unfinished``, in case the window is doubled.
     """
     first = meters.window[FIRST]
     if cycle >= meters.window[END]:
-        late = meters.late[target]
+        late = meters.unfinished[target]
         late[AT], late[WITH_SL], late[BORN] = cycle, sl, born
         late[OF_FLITS], late[HOPS], late[SOURCE] = flits, hops, source
         return

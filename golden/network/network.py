@@ -104,7 +104,7 @@ def _return_credit(
     """Free the space of ``size`` (flits, blocks) at a port flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
     cable = network.wiring.cable[link_end]
     credit_receiver = cable.credit_receiver
-    start_cycle += cable.credit_delay + credit_lag(network.out_ports.remote, credit_receiver)
+    start_cycle += cable.credit_delay + credit_lag(network.out_ports.remote_credit, credit_receiver)
     if is_foreign(network.partition, credit_receiver):
         post_credit(network.partition, credit_receiver, start_cycle, lane, size[0], size[1], flits_ahead)
         return
@@ -123,7 +123,7 @@ def discard_waiting(network: Network, packets: Packets) -> None:
 @inner
 def _apply_immediate_credits(network: Network, cycle: int) -> None:
     """Apply the credit returns that are scheduled for this cycle as a whole."""
-    returns, remote = network.out_ports.returns, network.out_ports.remote
+    returns, remote = network.out_ports.returns, network.out_ports.remote_credit
     for place in immediate_return_indices(returns, cycle):
         credit_return = returns.immediate[place]
         count_freed_blocks(remote, credit_return.end, credit_return.lane, credit_return.blocks)
@@ -156,7 +156,7 @@ def _prefetch_event(network: Network, packets: Packets, packet: int, event: int)
     """Prefetch the records that a packet's event will use, and return the next packet of the list."""
     if packet == NOBODY:
         return NOBODY
-    place = int(packets.pool[packet].place)
+    place = int(packets.pool[packet].event_place)
     if event == TO_INPUT:
         prefetch_input(network.switches.inputs, place, packets.pool[packet].dlid)
     elif event == TO_OUTPUT:
@@ -168,7 +168,7 @@ def _prefetch_event(network: Network, packets: Packets, packet: int, event: int)
 
 @inner
 def _handle_event(network: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
-    place = int(packets.pool[packet].place)
+    place = int(packets.pool[packet].event_place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
         if receive_packet(network.switches, packets, place, packet, cycle):
@@ -230,7 +230,7 @@ def _allocate_and_return_credits(network: Network, packets: Packets, cycle: int)
                 note_crossing(network.out_ports.starvation, port, lane, field, cycle + 1)
                 continue
             size = freed_by_grant(network.switches, field)
-            ahead = min(cycle - field.arrived, field.flits)  # a lead beyond the packet's flits has no effect
+            ahead = min(cycle - field.head_arrival, field.flits)  # a lead beyond the packet's flits has no effect
             _return_credit(network, size, port, lane, cycle, cycle + RETURNED, ahead)
     if count:
         network.clock[MOVED] = cycle
@@ -264,13 +264,13 @@ def _return_credits(starvation: Any, network: Network, cycle: int) -> None:
 def schedule_arrival(network: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
     """Schedule the arrival of a packet's head at the far end of the cable (NET-5)."""
     cable = network.wiring.cable[port]
-    far = int(cable.far)
+    far = int(cable.far_input)
     if far >= 0 and is_foreign(network.partition, far):
         packets.regs[IN_USE] -= 1
-        post_packet(network.partition, packet, cycle + cable.flight + ROUTED, far)
+        post_packet(network.partition, packet, cycle + cable.flight_cycles + ROUTED, far)
         return
     event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, nic_of_end(far), 0)
-    schedule(packets, packet, cycle + cable.flight + after, event, place)
+    schedule(packets, packet, cycle + cable.flight_cycles + after, event, place)
 
 
 @inner
@@ -298,7 +298,7 @@ def _request_links(network: Network, packets: Packets, port_count: int, cycle: i
         ahead = prefetch_next(packets, ahead)
         near = _prefetch_event(network, packets, near, TO_OUTPUT)
         following = packets.pool[packet].next
-        port = int(packets.pool[packet].place)
+        port = int(packets.pool[packet].event_place)
         is_idle = not _is_awake(network, port)
         is_decided = at_once and is_idle and out_ports.free_from[port] <= cycle
         if is_decided and start_unqueued(out_ports, packets, port, packet, cycle):
@@ -310,7 +310,7 @@ def _request_links(network: Network, packets: Packets, port_count: int, cycle: i
             out_ports.sleep[port].until = 0
             _wake_port(network, port)
             if is_idle and not is_decided:
-                network.busy[port_count] = port
+                network.awake_ports[port_count] = port
                 port_count += 1
         packet = following
     return port_count
@@ -331,19 +331,19 @@ def _send_to_far_end(network: Network, packets: Packets, port: int, packet: int,
 def _run_egress(network: Network, packets: Packets, cycle: int) -> None:
     """Execute the link requests of a cycle and run the egress schedulers of the awake ports."""
     out_ports, inputs = network.out_ports, network.switches.inputs
-    count = list_members(network.awake, inputs.word_bits, network.busy)
+    count = list_members(network.awake, inputs.word_bits, network.awake_ports)
     count = _request_links(network, packets, count, cycle)
-    count = list_free(out_ports, network.busy, count, cycle)
+    count = list_free(out_ports, network.awake_ports, count, cycle)
     last = count - 2 * AHEAD if exceed_cache(out_ports.queues) else 0
     sleeps = may_sleep(out_ports) and len(network.arriving_heads) == 0
     for index in range(count):
         if index < last:
-            prefetch_port(out_ports, network.busy[index + 2 * AHEAD])
-            prefetch_heads(out_ports, packets, network.busy[index + AHEAD])
-        port = network.busy[index]
+            prefetch_port(out_ports, network.awake_ports[index + 2 * AHEAD])
+            prefetch_heads(out_ports, packets, network.awake_ports[index + AHEAD])
+        port = network.awake_ports[index]
         cable = network.wiring.cable[port]
         wake_up(out_ports, port, cycle)
-        sends_fcp = send_due_fcp(out_ports, port, cable.peer, cycle, cable.flight)
+        sends_fcp = send_due_fcp(out_ports, port, cable.peer, cycle, cable.flight_cycles)
         is_free = not sends_fcp and out_ports.free_from[port] <= cycle
         packet = start_packet(out_ports, packets, port, cycle, is_free)
         if is_free and may_skip_decision(out_ports, port) and not fcp_may_become_due(out_ports, port, cycle):
@@ -391,7 +391,7 @@ def stop_reason(network: Network, packets: Packets, end_cycle: int) -> int:
 @inner
 def run_cycle(network: Network, packets: Packets) -> None:
     """Simulate one cycle of the network."""
-    cycle, period = network.clock[NOW], fcp_period(network.out_ports.remote)
+    cycle, period = network.clock[NOW], fcp_period(network.out_ports.remote_credit)
     if period != 0 and cycle % period == 0:
         _wake_cabled_ports(network)
     _apply_immediate_credits(network, cycle)

@@ -94,9 +94,9 @@ class Pacing(NamedTuple):
         State of each NIC.
     cnps : Queues
         CNPs to be sent, one queue per NIC.
-    waiting : Records of HeldPackets, (NICs, classes)
+    held : Records of HeldPackets, (NICs, classes)
         Held packets of each class.
-    most : int
+    max_held : int
         Maximum number of held packets per class and NIC.
     interval : int
         Minimum number of cycles between two CNPs of a NIC to the same source and SL; 0 for no limit.
@@ -115,8 +115,8 @@ class Pacing(NamedTuple):
     sources: Sources
     nic: Records[PacedNIC]
     cnps: Queues
-    waiting: Records[HeldPackets]
-    most: int
+    held: Records[HeldPackets]
+    max_held: int
     interval: int
     last_cnp: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -163,32 +163,32 @@ def _flow_dlid(pacing: Pacing, nic: int, dlid: int) -> int:
 @inner
 def next_flow(packets: Packets, head: int) -> int:
     """Return the head of the next held flow in a NIC's list, or ``NOBODY``."""
-    return int(packets.pool[head].arrived)
+    return int(packets.pool[head].head_arrival)
 
 
 @inner
 def _set_next_flow(packets: Packets, head: int, next_head: int) -> None:
-    packets.pool[head].arrived = next_head
+    packets.pool[head].head_arrival = next_head
 
 
 @inner
 def last_of_flow(packets: Packets, head: int) -> int:
     """Return the last held packet of a flow.
 
-    The number is stored in the head's ``asks``, which a packet needs only in an egress queue.
+    The number is stored in the head's ``link_request_cycle``, which a packet needs only in an egress queue.
     """
-    return int(packets.pool[head].asks)
+    return int(packets.pool[head].link_request_cycle)
 
 
 @inner
 def _set_last_of_flow(packets: Packets, head: int, last: int) -> None:
-    packets.pool[head].asks = last
+    packets.pool[head].link_request_cycle = last
 
 
 @inner
 def held_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, packet: int) -> int:
     """Return the first held packet of the flow to which ``packet`` belongs, or ``NOBODY``."""
-    field, head = packets.pool[packet], int(pacing.waiting[nic, queue].first)
+    field, head = packets.pool[packet], int(pacing.held[nic, queue].first)
     while head != NOBODY:
         other = packets.pool[head]
         if other.sl == field.sl and _flow_dlid(pacing, nic, other.dlid) == _flow_dlid(pacing, nic, field.dlid):
@@ -212,7 +212,7 @@ def note_injected(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle
     sources, blocks = pacing.sources, packets.pool[packet].blocks
     if pacing.port_blocks == 0:
         may_inject(sources, nic, flow_entry(pacing, packets, nic, packet), blocks, cycle)
-    elif sources.sweep[nic].taken != 0:
+    elif sources.sweep[nic].entries_in_use != 0:
         largest = 0
         for place in range(sources.flow.shape[1]):
             entry = sources.flow[nic, place]
@@ -241,7 +241,7 @@ def flow_entry(pacing: Pacing, packets: Packets, nic: int, packet: int) -> int:
 @inner
 def hold_packet(pacing: Pacing, packets: Packets, nic: int, queue: int, packet: int, head: int) -> None:
     """Append a packet to the held packets of its flow (NCC-11)."""
-    waiting_state = pacing.waiting[nic, queue]
+    waiting_state = pacing.held[nic, queue]
     waiting_state.packets += 1
     pacing.counts[nic, HELD] += 1
     packets.pool[packet].next = NOBODY
@@ -255,7 +255,7 @@ def hold_packet(pacing: Pacing, packets: Packets, nic: int, queue: int, packet: 
 
 @inner
 def _append_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, head: int) -> None:
-    waiting_state = pacing.waiting[nic, queue]
+    waiting_state = pacing.held[nic, queue]
     _set_next_flow(packets, head, NOBODY)
     if waiting_state.first == NOBODY:
         waiting_state.first = head
@@ -267,7 +267,7 @@ def _append_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, he
 @inner
 def injectable_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, cycle: int) -> tuple[int, int]:
     """Return the first flow head that may be injected in a cycle, and its predecessor in the list."""
-    before, head = NOBODY, int(pacing.waiting[nic, queue].first)
+    before, head = NOBODY, int(pacing.held[nic, queue].first)
     while head != NOBODY and is_flow_held(pacing, packets, nic, head, cycle):
         before, head = head, next_flow(packets, head)
     return head, before
@@ -276,7 +276,7 @@ def injectable_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int,
 @inner
 def remove_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, head: int, predecessor: int) -> None:
     """Remove a flow head from the list of held flows, given its predecessor."""
-    waiting_state = pacing.waiting[nic, queue]
+    waiting_state = pacing.held[nic, queue]
     following, behind, last = (next_flow(packets, head), int(packets.pool[head].next), last_of_flow(packets, head))
     if predecessor == NOBODY:
         waiting_state.first = following
@@ -293,7 +293,7 @@ def remove_flow_head(pacing: Pacing, packets: Packets, nic: int, queue: int, hea
 @inner
 def discard_held_packets(pacing: Pacing, packets: Packets, nic: int, queue: int) -> None:
     """Discard the held packets of a class whose window has ended."""
-    waiting_state = pacing.waiting[nic, queue]
+    waiting_state = pacing.held[nic, queue]
     head = int(waiting_state.first)
     while head != NOBODY:
         packet, head = head, next_flow(packets, head)
@@ -322,7 +322,7 @@ def queue_cnp(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: in
 def first_cnp(pacing: Pacing, packets: Packets, nic: int, cycle: int) -> int:
     """Return the CNP that a NIC may send in a cycle, or ``NOBODY`` (NCC-6, NCC-8)."""
     packet = int(pacing.cnps.queue[nic, 0].head)
-    return packet if packet != NOBODY and packets.origin[packet].born <= cycle else NOBODY
+    return packet if packet != NOBODY and packets.origin[packet].generated_cycle <= cycle else NOBODY
 
 
 @inner
@@ -355,9 +355,9 @@ def _sweep(pacing: Pacing, cycle: int) -> None:
         if pacing.nic[nic].becn_cycle == cycle:
             continue
         sweep_state = pacing.sources.sweep[nic]
-        if sweep_state.taken != 0:
-            visit_entry(pacing.sources, nic, sweep_state.next, cycle)
-        sweep_state.next = sweep_state.next + 1 if sweep_state.next < last else 0
+        if sweep_state.entries_in_use != 0:
+            visit_entry(pacing.sources, nic, sweep_state.next_entry, cycle)
+        sweep_state.next_entry = sweep_state.next_entry + 1 if sweep_state.next_entry < last else 0
 
 
 @by_type({Unpaced: _no_sweep, Pacing: _sweep})

@@ -53,9 +53,9 @@ class _Scratch(NamedTuple):
         Mark of the last path through here: 4 * path number, + 2 with traffic, + 1 if it arrives.
     way : array of int64, (switches + 1, 2)
         Indices in ``seen`` of the path being followed.
-    alike : array of int64, (NICs,)
+    representative : array of int64, (NICs,)
         Representative of each NIC: the first NIC whose packets take the same paths.
-    members : array of int64, (NICs,)
+    represented : array of int64, (NICs,)
         Number of NICs that a representative stands for; 0 for all other NICs.
     sends : array of bool, (NICs,)
         Whether a NIC sends to the destination.
@@ -65,8 +65,8 @@ class _Scratch(NamedTuple):
 
     seen: NDArray[np.int32]
     way: NDArray[np.int64]
-    alike: NDArray[np.int64]
-    members: NDArray[np.int64]
+    representative: NDArray[np.int64]
+    represented: NDArray[np.int64]
     sends: NDArray[np.bool_]
     any_sends: NDArray[np.bool_]
 
@@ -107,7 +107,7 @@ def _paths_of_sl(network: Network, sl: int, senders: Senders, selected_switches:
         np.zeros(nics, np.bool_),
         _Scratch(
             np.zeros((ends * lanes, channels_of(network.switches)), np.int32),
-            np.zeros((len(inputs.drops) + 1, 2), np.int64),
+            np.zeros((len(inputs.drop_counts) + 1, 2), np.int64),
             alike,
             np.bincount(alike, minlength=nics),
             np.zeros(nics, np.bool_),
@@ -127,7 +127,7 @@ def _paths_of_sl(network: Network, sl: int, senders: Senders, selected_switches:
 def _representatives(network: Network, sl: int) -> NDArray[np.int64]:
     """Return for each NIC the first NIC at the same switch with equal tables for an SL."""
     inputs, first = network.switches.inputs, len(network.switches.inputs.port)
-    far = network.wiring.cable["far"][first : first + len(network.staged_packets)]
+    far = network.wiring.cable["far_input"][first : first + len(network.staged_packets)]
     starts = np.stack([network.wiring.nic_vl[:, sl], network.wiring.nic_channel[:, sl]], axis=1)
     found: dict[tuple[int, bytes, bytes, bytes], int] = {}
     alike = np.zeros(len(far), np.int64)
@@ -148,7 +148,7 @@ def _no_paths(network: Network) -> Paths:
     lanes, ends = inputs.queues.queue.shape[1], len(network.wiring.cable)
     places = (1 << inputs.port_bits) + mports
     return Paths(
-        np.zeros(((ends + mports * len(inputs.drops)) * lanes, -(-places * lanes // 8)), np.uint8),
+        np.zeros(((ends + mports * len(inputs.drop_counts)) * lanes, -(-places * lanes // 8)), np.uint8),
         np.zeros(3, np.int64),
         np.full(ends * lanes, -1, np.int16),
     )
@@ -189,11 +189,13 @@ def _follow_all(
         for source in range(nics):
             is_asked = sends[source] and (selected_switches.size == 0 or selected_switches[source, to] == sl)
             ever[source] |= is_asked
-            notes.any_sends[notes.alike[source]] |= is_asked
+            notes.any_sends[notes.representative[source]] |= is_asked
         for copy in range(lids[to, 1]):
             number += 1
             for source in range(nics):
-                if notes.members[source] != 0 and (selected_switches.size == 0 or selected_switches[source, to] == sl):
+                if notes.represented[source] != 0 and (
+                    selected_switches.size == 0 or selected_switches[source, to] == sl
+                ):
                     _follow_one(switches, wiring, paths, notes, number, source, to, lids[to, 0] + copy, sl)
 
 
@@ -224,9 +226,9 @@ def _follow_one(
         notes.way[length, 0], notes.way[length, 1] = end * lanes + lane, channel
         length += 1
         if sends and length > 1:  # first links are marked per NIC, not per representative
-            for member in range(member_count(inputs.members, end)):
+            for member in range(member_count(inputs.trunk_choice, end)):
                 paths.carried[_member(inputs, end, member) * lanes + lane] = sl
-        port = wiring.cable[end].far
+        port = wiring.cable[end].far_input
         if port < 0:
             arrives = nic_of_end(port) == output_port
             break
@@ -242,7 +244,7 @@ def _follow_one(
     else:
         if paths.lost[0] == 0:
             paths.lost[1], paths.lost[2] = source, dlid
-        paths.lost[0] += notes.members[source]
+        paths.lost[0] += notes.represented[source]
 
 
 @inner
@@ -278,10 +280,10 @@ def _mark_waiting(
     slots, mports = 1 << inputs.port_bits, central_buffers(switches)
     held = _first_member(inputs, link_end) * lanes + lane
     wanted = local_port(inputs, _first_member(inputs, output_port)) * lanes + next_channel
-    for number in range(member_count(inputs.members, link_end) if link_end < len(inputs.port) else 1):
+    for number in range(member_count(inputs.trunk_choice, link_end) if link_end < len(inputs.port) else 1):
         source = _member(inputs, link_end, number)
-        arrives_at = port if source == link_end else int(wiring.cable[source].far)
-        for other in range(member_count(inputs.members, output_port)):
+        arrives_at = port if source == link_end else int(wiring.cable[source].far_input)
+        for other in range(member_count(inputs.trunk_choice, output_port)):
             output = local_port(inputs, _member(inputs, output_port, other))
             buffer = buffer_between(switches, arrives_at, output)
             if buffer >= 0:
@@ -294,9 +296,9 @@ def _mark_waiting(
 @inner
 def _member(inputs: Inputs, link_end: int, member_index: int) -> int:
     """Return member ``member_index`` of the trunk of a sending end."""
-    if link_end >= len(inputs.port) or member_count(inputs.members, link_end) == 1:
+    if link_end >= len(inputs.port) or member_count(inputs.trunk_choice, link_end) == 1:
         return link_end
-    return link_end - local_port(inputs, link_end) + member_port(inputs.members, link_end, member_index)
+    return link_end - local_port(inputs, link_end) + member_port(inputs.trunk_choice, link_end, member_index)
 
 
 @inner

@@ -40,15 +40,15 @@ def _complete_message(
     message = messages.pool[message_number]
     queue, nic = int(message.queue), int(message.target)
     setting = sources.setting[queue]
-    count_message(meters, queue, message.bytes, message.born, cycle)
+    count_message(meters, queue, message.bytes, message.generated_cycle, cycle)
     if setting[REPLY] != 0:
         answer = int(setting[REPLY]) - 1
         size, born = draw_size(sources, nic, answer), cycle + 1 + int(setting[DELAY])
         reply = new_message(messages, nic, int(message.source), answer, size, sources.mtu, born)
-        messages.pool[reply].begun = message.born
+        messages.pool[reply].request_cycle = message.generated_cycle
         enqueue_message(sources, messages, reply)
     elif setting[ASKS] != 0:
-        count_message(meters, len(sources.setting) + queue, message.bytes, message.begun, cycle)
+        count_message(meters, len(sources.setting) + queue, message.bytes, message.request_cycle, cycle)
         asks = int(setting[ASKS]) - 1
         if sources.setting[asks, WINDOW] != 0:
             born = cycle + 1 + think_cycles(sources, nic, asks)

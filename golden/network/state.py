@@ -36,7 +36,7 @@ class Network(NamedTuple):
         Drawn head of each application queue, or ``NOBODY``.
     awake : array of int64, (words,)
         Bit set of sending ports that may have work.
-    busy : array of int64, (ends and a margin,)
+    awake_ports : array of int64, (ends and a margin,)
         Scratch of a cycle: list of the awake sending ports.
     grants : Records of Grant, (maximum number of grants per cycle,)
         Scratch of a cycle: grants of the switches.
@@ -60,7 +60,7 @@ class Network(NamedTuple):
     meters: Meters
     staged_packets: NDArray[np.int64]
     awake: NDArray[np.int64]
-    busy: NDArray[np.int64]
+    awake_ports: NDArray[np.int64]
     grants: Records[Grant]
     arriving_heads: NDArray[np.int64]
     clock: NDArray[np.int64]

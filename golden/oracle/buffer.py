@@ -70,7 +70,7 @@ def buffer_cycle(machine: BufferMachine, input_words: NDArray[np.uint64], output
     _write_outputs(machine, output_words)
     for lane in range(vls):
         write(output_words, outs, 2 + lane, golden.fits(state, lane, state.mtu_flits))
-        write(output_words, outs, 2 + vls + lane, state.held[lane])
+        write(output_words, outs, 2 + vls + lane, state.reserved[lane])
         write(output_words, outs, 2 + 2 * vls + lane, state.used[lane])
     write(output_words, outs, 0, flits > 0 and vl < vls and golden.fits(state, vl, flits))
     discarded = golden.step(
@@ -101,7 +101,7 @@ def _write_outputs(machine: BufferMachine, output_words: NDArray[np.uint64]) -> 
         count = golden.readable(state, vl)
         write(output_words, outs, first + port, count)
         for index in range(count):
-            place = (state.first[vl] + index) % state.maximum
+            place = (state.first_slot[vl] + index) % state.maximum
             at = data_from + machine.data_bits * (port * reads + index)
             for word in range(machine.data.shape[2]):
                 bits = min(WORD_BITS, machine.data_bits - WORD_BITS * word)
@@ -116,8 +116,8 @@ def _store_flits(machine: BufferMachine, input_words: NDArray[np.uint64], data_f
         vl = machine.write_vl[port]
         if vl >= machine.vls:
             continue
-        for back in range(state.held[vl]):
-            place = (state.first[vl] + state.held[vl] - 1 - back) % state.maximum
+        for back in range(state.reserved[vl]):
+            place = (state.first_slot[vl] + state.reserved[vl] - 1 - back) % state.maximum
             mark = state.ring[vl, place]
             if mark == 0:
                 break

@@ -106,12 +106,12 @@ def run_cc_marker(machine: CCMarkerMachine, is_reset: int, output_words: NDArray
     for lane in range(lanes):
         starved |= made.lane[0, lane].starved << lane
         over |= markers.is_over(made, 0, lane, seen.measure[lane]) << lane
-        write(output_words, outs, _FIRST_LEFT + lane, made.lane[0, lane].left)
+        write(output_words, outs, _FIRST_LEFT + lane, made.lane[0, lane].packets_until_mark)
     found = cc_marker.decision_of(state, seen)
     threshold, size, rate = markers.settings_in_force(made, 0)
-    write(output_words, outs, 0, found.mark)
-    write(output_words, outs, 1, found.root)
-    write(output_words, outs, 2, found.victim)
+    write(output_words, outs, 0, found.is_marked)
+    write(output_words, outs, 1, found.is_root)
+    write(output_words, outs, 2, found.is_victim)
     write(output_words, outs, 3, threshold)
     write(output_words, outs, 4, size)
     write(output_words, outs, 5, rate)
@@ -190,7 +190,7 @@ class CCSourceMachine(NamedTuple):
 
     Parameters
     ----------
-    made : Sources
+    state : Sources
         State of the source.
     input_values : Inputs
         Inputs of this cycle and of the previous one.
@@ -202,7 +202,7 @@ class CCSourceMachine(NamedTuple):
         Rule counters.
     """
 
-    made: cc_source.Sources
+    state: cc_source.Sources
     input_values: cc_source.Inputs
     cycle: NDArray[np.int64]
     input_fields: NDArray[np.int64]
@@ -225,7 +225,7 @@ def cc_source_cycle(
 @inner
 def run_cc_source(machine: CCSourceMachine, is_reset: int, output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle with the inputs in ``machine.input_values``."""
-    made, seen, outs = machine.made, machine.input_values, machine.output_fields
+    made, seen, outs = machine.state, machine.input_values, machine.output_fields
     clear(output_words)
     cc_source.step(made, seen, machine.cycle[0], machine.rules)
     write_each(output_words, outs, 0, seen.results[-1])

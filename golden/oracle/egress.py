@@ -49,11 +49,11 @@ class EgressMachine(NamedTuple):
         Number of all lanes.
     input_fields, output_fields : array of int64, (elements, 6)
         Bit positions of the ports common to all schedulers.
-    sizes : array of int64, (lanes, 6)
+    size_fields : array of int64, (lanes, 6)
         Bit positions of the sizes of heads.
     second_size_fields : array of int64, (lanes, 6)
         Bit positions of the sizes of packets behind the heads; empty without that input.
-    own_input_fields, own_output_fields : array of int64, (elements, 6)
+    specific_input_fields, specific_output_fields : array of int64, (elements, 6)
         Bit positions of the scheduler's own ports, except those for packets behind the heads.
     input_values : array of int64, (INPUTS,)
         Scratch of a cycle: the inputs common to all schedulers.
@@ -61,11 +61,11 @@ class EgressMachine(NamedTuple):
         Scratch of a cycle: sizes of heads, and a spare entry that is 0.
     behind_blocks : array of int64, (lanes + 1,)
         Scratch of a cycle: sizes of packets behind the heads, and a spare entry that is 0.
-    own : array of int64
+    specific_inputs : array of int64
         Scratch of a cycle: the scheduler's own inputs.
-    kept : array of int64, (3,)
+    table_outputs : array of int64, (3,)
         Outputs that depend on the tables, kept until the tables change.
-    swaps : bool
+    has_swaps : bool
         Whether the tables change by an exchange only.
     rules : array of int64
         Rule counters.
@@ -76,16 +76,16 @@ class EgressMachine(NamedTuple):
     lanes: int
     input_fields: NDArray[np.int64]
     output_fields: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    size_fields: NDArray[np.int64]
     second_size_fields: NDArray[np.int64]
-    own_input_fields: NDArray[np.int64]
-    own_output_fields: NDArray[np.int64]
+    specific_input_fields: NDArray[np.int64]
+    specific_output_fields: NDArray[np.int64]
     input_values: NDArray[np.int64]
     blocks: NDArray[np.int64]
     behind_blocks: NDArray[np.int64]
-    own: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    swaps: bool
+    specific_inputs: NDArray[np.int64]
+    table_outputs: NDArray[np.int64]
+    has_swaps: bool
     rules: NDArray[np.int64]
 
 
@@ -109,11 +109,11 @@ def write_specific_outputs(
 def cycle(machine: EgressMachine, input_words: NDArray[np.uint64], output_words: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
     read_each(input_words, machine.input_fields, 0, machine.input_values)
-    for lane in range(len(machine.sizes)):
-        machine.blocks[lane] = read(input_words, machine.sizes, lane)
+    for lane in range(len(machine.size_fields)):
+        machine.blocks[lane] = read(input_words, machine.size_fields, lane)
     for lane in range(len(machine.second_size_fields)):
         machine.behind_blocks[lane] = read(input_words, machine.second_size_fields, lane)
-    read_each(input_words, machine.own_input_fields, 0, machine.own)
+    read_each(input_words, machine.specific_input_fields, 0, machine.specific_inputs)
     run_scheduler(machine, output_words)
 
 
@@ -123,11 +123,11 @@ def run_scheduler(machine: EgressMachine, output_words: NDArray[np.uint64]) -> t
 
     A program-port write in the cycle of a reset is ignored. The lane is ``NO_LANE`` if no packet may start.
     """
-    state, seen, outs, kept = machine.state, machine.input_values, machine.output_fields, machine.kept
+    state, seen, outs, kept = machine.state, machine.input_values, machine.output_fields, machine.table_outputs
     clear(output_words)
-    write_specific_outputs(state, machine.own, kept, output_words, machine.own_output_fields)
+    write_specific_outputs(state, machine.specific_inputs, kept, output_words, machine.specific_output_fields)
     resets = seen[RST] != 0
-    changes = seen[SWAP] != 0 or is_swapping(state) if machine.swaps else seen[ENABLE] != 0
+    changes = seen[SWAP] != 0 or is_swapping(state) if machine.has_swaps else seen[ENABLE] != 0
     kept[STALE] = resets or changes or uses_second_packets(state)
     heads = Heads(seen[REQUEST], seen[FITS], machine.blocks, seen[BEHIND], machine.behind_blocks)
     program = (0 if resets else seen[ENABLE], seen[SELECT], seen[INDEX], seen[NAME], seen[WEIGHT])
@@ -152,10 +152,10 @@ def put_scheduler(machine: EgressMachine, input_words: NDArray[np.uint64]) -> No
     """Write the inputs of a cycle, in ``machine``, to words."""
     clear(input_words)
     write_each(input_words, machine.input_fields, 0, machine.input_values)
-    write_array(input_words, machine.sizes, machine.blocks)
+    write_array(input_words, machine.size_fields, machine.blocks)
     if len(machine.second_size_fields):
         write_array(input_words, machine.second_size_fields, machine.behind_blocks)
-    write_each(input_words, machine.own_input_fields, 0, machine.own)
+    write_each(input_words, machine.specific_input_fields, 0, machine.specific_inputs)
 
 
 def _blocks_before(place: int) -> Any:
@@ -219,16 +219,16 @@ def scheduler_oracle(name: str, parameters: Mapping[str, Any], place: Placing = 
             inputs, ["rst", "heads__request", "heads__fits", "ready", "hold_data", *fields, "swap", "behind"]
         ),
         output_fields=places(outputs, ["grant", "vl", "from_list", "blocks"]),
-        sizes=places(inputs, ["heads__blocks"]),
+        size_fields=places(inputs, ["heads__blocks"]),
         second_size_fields=places(inputs, [port.name for port in inputs if port.name == "behind_blocks"]),
-        own_input_fields=own_ins,
-        own_output_fields=places(outputs, [port.name for port in own.outputs]),
+        specific_input_fields=own_ins,
+        specific_output_fields=places(outputs, [port.name for port in own.outputs]),
         input_values=np.zeros(INPUTS, np.int64),
         blocks=np.zeros(lanes + 1, np.int64),
         behind_blocks=np.zeros(lanes + 1, np.int64),
-        own=np.zeros(len(own_ins), np.int64),
-        kept=np.array([1, 0, 0], np.int64),
-        swaps=SCHEDULERS[name].swaps,
+        specific_inputs=np.zeros(len(own_ins), np.int64),
+        table_outputs=np.array([1, 0, 0], np.int64),
+        has_swaps=SCHEDULERS[name].swaps,
         rules=np.zeros(module.RULE_COUNT, np.int64),
     )
     return Oracle(machine, cycle, inputs, outputs, module.RULES)

@@ -79,7 +79,7 @@ def pause_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Or
         Port("arrive_bytes", BYTES_BITS, 1, "Size of the frame that arrives."),
         Port("leave", 1, 1, "A frame leaves the memory."),
         Port("leave_bytes", BYTES_BITS, 1, "Size of the frame that leaves."),
-        Port("said", 1, 1, "A PAUSE frame starts on the link."),
+        Port("pause_sent", 1, 1, "A PAUSE frame starts on the link."),
         Port("program__enable", 1, 1, "Write in this cycle; the new settings apply from the next cycle on."),
         Port("program__high", _MARK_BITS, 1, "High watermark in bytes."),
         Port("program__low", _MARK_BITS, 1, "Low watermark in bytes."),

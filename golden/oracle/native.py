@@ -79,7 +79,7 @@ class PlacedState:
         if isinstance(kind, RecordArray):
             return self._array(kind, self._program.cpp(kind.kind), value.array)
         if isinstance(kind, Struct | Tuple):
-            parts = [self.code(*each) for each in zip(kind.items, value, strict=True)]
+            parts = [self.code(*each) for each in zip(kind.item_types, value, strict=True)]
             return f"{self._program.cpp(kind)}{{{', '.join(parts)}}}"
         if kind is BOOL:
             return "true" if value else "false"

@@ -38,8 +38,8 @@ def _write_specific_outputs(
         table_outputs[UNREACHABLE] = golden.unreachable(state)
     write(output_words, output_fields, 0, table_outputs[UNREACHABLE])
     write(output_words, output_fields, 1, state.deficits.regs[ACCUMULATED])
-    for requester in range(len(state.deficits.carried)):
-        write(output_words, output_fields, 2 + requester, state.deficits.carried[requester])
+    for requester in range(len(state.deficits.deficit)):
+        write(output_words, output_fields, 2 + requester, state.deficits.deficit[requester])
 
 
 SHOW = {golden.State: _write_specific_outputs}

@@ -43,8 +43,8 @@ def _write_specific_outputs(
     write(output_words, output_fields, _PENDING, state.regs[golden.SWAP_PENDING])
     write(output_words, output_fields, _UNREACHABLE, table_outputs[UNREACHABLE])
     write(output_words, output_fields, _ACCUMULATED, state.deficits.regs[ACCUMULATED])
-    for requester in range(len(state.deficits.carried)):
-        write(output_words, output_fields, _DEFICIT + requester, state.deficits.carried[requester])
+    for requester in range(len(state.deficits.deficit)):
+        write(output_words, output_fields, _DEFICIT + requester, state.deficits.deficit[requester])
     if output_fields[_READ_VL, 1] != 0:
         vl, weight = golden.read_ib(state, specific_inputs[0] != 0, specific_inputs[1])
         write(output_words, output_fields, _READ_VL, vl)

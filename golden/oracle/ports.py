@@ -24,7 +24,7 @@ class Port:
         Width of an element.
     count : int
         Number of elements; the first occupies the lowest bits.
-    about : str
+    meaning : str
         Description.
     codes : type of IntEnum, optional
         Names of an element's values.
@@ -35,7 +35,7 @@ class Port:
     name: str
     bits: int
     count: int
-    about: str
+    meaning: str
     codes: type[IntEnum] | None = None
     first: int = 0
 

@@ -75,11 +75,11 @@ def switch_cycle(machine: SwitchMachine, input_words: NDArray[np.uint64], output
     _events(machine, cycle)
     _allocate(machine, cycle)
     for port in range(ports):
-        receive_credit(out_ports.remote, machine, input_words, port)
+        receive_credit(out_ports.remote_credit, machine, input_words, port)
         _run_output(machine, input_words, port, cycle)
     for port in range(ports):
         _receive_flit(machine, input_words, port, cycle)
-        apply_received_credit(out_ports.remote, machine.received_credit[port], port)
+        apply_received_credit(out_ports.remote_credit, machine.received_credit[port], port)
         _write_port_outputs(machine, output_words, port, slot)
     _store_write(machine, input_words, cycle)
     state.regs[CLOCK] = cycle + 1
@@ -128,13 +128,13 @@ def _free_returned_space(machine: SwitchMachine, slot: int) -> None:
     """Free the input-buffer space that is reported as returned in this cycle."""
     state = machine.state
     for port in range(len(state.arriving)):
-        returned = state.back[port, slot]
+        returned = state.freed_lanes[port, slot]
         lanes = returned[_RETURNED_LANES]
         while lanes != 0:
             lane = lowest_member(lanes)
             lanes &= lanes - 1
             release(state.input_buffers, port, lane, returned[_RETURNED_BLOCKS])
-            count_returned(machine.out_ports.remote, port, lane, returned[_RETURNED_BLOCKS])
+            count_returned(machine.out_ports.remote_credit, port, lane, returned[_RETURNED_BLOCKS])
 
 
 @inner
@@ -152,7 +152,7 @@ def _events(machine: SwitchMachine, cycle: int) -> None:
 @inner
 def _handle_event(machine: SwitchMachine, packet: int, event: int, cycle: int) -> None:
     packets = machine.state.packets
-    place = int(packets.pool[packet].place)
+    place = int(packets.pool[packet].event_place)
     if event == TO_INPUT:
         receive_packet(machine.switches, packets, place, packet, cycle)
         if packets.pool[packet].output == golden_inputs.DROPPED:
@@ -203,7 +203,7 @@ def _free_slot(machine: SwitchMachine, slot: int) -> None:
 @inner
 def _allocate(machine: SwitchMachine, cycle: int) -> None:
     """Run golden's allocation and schedule the reports of freed input blocks."""
-    packets, back = machine.state.packets, machine.state.back
+    packets, back = machine.state.packets, machine.state.freed_lanes
     count = allocate(machine.switches, machine.out_ports, packets, cycle, machine.grants)
     machine.rules[GRANTED] += count
     for index in range(count):
@@ -214,7 +214,7 @@ def _allocate(machine: SwitchMachine, cycle: int) -> None:
         since, before = cycle, 0
         while before < field.flits:
             since += 1
-            moved = min(flits_moved(machine.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
+            moved = min(flits_moved(machine.out_ports.returns, since - cycle, cycle - field.head_arrival), field.flits)
             returned = back[grant.port, (since + 1) % RING]
             returned[_RETURNED_LANES] |= 1 << grant.lane
             returned[_RETURNED_BLOCKS] = moved - before
@@ -234,7 +234,7 @@ def _run_output(machine: SwitchMachine, input_words: NDArray[np.uint64], port: i
         sending.idle_decisions = 0  # the exchange in the next ready cycle changes the state
     swapping = is_swapping(scheduler)
     ready = out_ports.free_from[port] <= cycle and flag(input_words, machine.ready, port)
-    sends_fcp = ready and send_fcp(out_ports.remote, machine, port, cycle)
+    sends_fcp = ready and send_fcp(out_ports.remote_credit, machine, port, cycle)
     packet = start_packet(out_ports, packets, port, cycle, ready and not sends_fcp)
     if writes and not (swapping and not is_swapping(scheduler)):
         program(
@@ -269,21 +269,21 @@ def _receive_flit(machine: SwitchMachine, input_words: NDArray[np.uint64], port:
     rx, first = machine.rx, _FIELDS * port
     arriving, rules = machine.state.arriving[port], machine.rules
     if not flag(input_words, rx, first + _VALID):
-        rules[BROKEN] += arriving.left != 0
+        rules[BROKEN] += arriving.flits_left != 0
         return
     if flag(input_words, rx, first + _FIRST):
-        rules[BROKEN] += arriving.left != 0
+        rules[BROKEN] += arriving.flits_left != 0
         _begin_packet(machine, input_words, port, cycle)
-    elif arriving.left == 0:
+    elif arriving.flits_left == 0:
         rules[BROKEN] += 1
         return
     slot = arriving.slot
     if slot != NOBODY:
         for word in range(machine.flits.shape[1]):
             machine.flits[slot, word] = get(input_words, rx[first + _DATA, 0] + WORD_BITS * word, WORD_BITS)
-        arriving.slot = machine.state.next_slot[slot] if arriving.left > 1 else NOBODY
-    arriving.left -= 1
-    rules[BROKEN] += (arriving.left == 0) != flag(input_words, rx, first + _LAST)
+        arriving.slot = machine.state.next_slot[slot] if arriving.flits_left > 1 else NOBODY
+    arriving.flits_left -= 1
+    rules[BROKEN] += (arriving.flits_left == 0) != flag(input_words, rx, first + _LAST)
 
 
 @inner
@@ -294,8 +294,8 @@ def _begin_packet(machine: SwitchMachine, input_words: NDArray[np.uint64], port:
     lane = read(input_words, machine.rx, first + _VL)
     blocks = (int(header >> np.uint64(16) & np.uint64(0x7FF)) + 16) >> 4
     arriving = state.arriving[port]
-    arriving.left, arriving.slot, arriving.packet = blocks, NOBODY, NOBODY
-    is_there = lane < state.input_buffers.taken.shape[1] and blocks <= out_ports.largest[0]
+    arriving.flits_left, arriving.slot, arriving.packet = blocks, NOBODY, NOBODY
+    is_there = lane < state.input_buffers.lane.shape[1] and blocks <= out_ports.largest[0]
     spared = state.packets.regs[0] != NOBODY and state.regs[SLOTS_LEFT] >= blocks  # buffers fill first
     if not (is_there and spared and fits(state.input_buffers, port, lane, blocks)):
         state.dropped[port, (cycle + golden_inputs.ROUTED) % RING] = _NO_ROOM
@@ -337,7 +337,7 @@ def _write_port_outputs(machine: SwitchMachine, output_words: NDArray[np.uint64]
             put(output_words, tx[first + _DATA, 0] + WORD_BITS * word, WORD_BITS, value)
         _free_slot(machine, flit.slot)
         flit.lane = 0
-    write_credit_outputs(machine.out_ports.remote, machine, port, slot, output_words)
+    write_credit_outputs(machine.out_ports.remote_credit, machine, port, slot, output_words)
     write(output_words, machine.dropped_places, port, state.dropped[port, slot])
     state.dropped[port, slot] = 0
 
@@ -353,7 +353,7 @@ def _reset(machine: SwitchMachine, cycle: int) -> None:
     restore(out_ports.queues, reset_ports.queues)
     restore(out_ports.head, reset_ports.head)
     restore(out_ports.buffer, reset_ports.buffer)
-    restore(out_ports.remote, reset_ports.remote)
+    restore(out_ports.remote_credit, reset_ports.remote_credit)
     restore(out_ports.returns, reset_ports.returns)
     restore(out_ports.sending, reset_ports.sending)
     restore(out_ports.free_from, reset_ports.free_from)

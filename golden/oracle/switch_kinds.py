@@ -115,18 +115,18 @@ def _restore_ib(switches: IBSwitches, initial: IBSwitches) -> None:
 @inner
 def _restore_per_vl(switches: PerVLSwitches, initial: PerVLSwitches) -> None:
     restore(switches.inputs, initial.inputs)
-    restore(switches.busy_input, initial.busy_input)
-    restore(switches.busy_output, initial.busy_output)
+    restore(switches.input_free_from, initial.input_free_from)
+    restore(switches.output_free_from, initial.output_free_from)
     restore(switches.last_pair, initial.last_pair)
 
 
 @inner
 def _restore_per_vl_fifo(switches: PerVLFifoSwitches, initial: PerVLFifoSwitches) -> None:
     restore(switches.inputs, initial.inputs)
-    restore(switches.busy_input, initial.busy_input)
-    restore(switches.busy_output, initial.busy_output)
-    restore(switches.asking, initial.asking)
-    restore(switches.asking_lanes, initial.asking_lanes)
+    restore(switches.input_free_from, initial.input_free_from)
+    restore(switches.output_free_from, initial.output_free_from)
+    restore(switches.requested_outputs, initial.requested_outputs)
+    restore(switches.requested_lanes, initial.requested_lanes)
     restore(switches.requests, initial.requests)
 
 
@@ -162,7 +162,7 @@ def _send_fcp(remote_credit: FCPLimits, machine: SwitchMachine, port: int, cycle
     outside = len(machine.switches.inputs.port) + port
     if not send_due_fcp(machine.out_ports, port, outside, cycle, 1):
         return False
-    lane = int(remote_credit.end[port].last)
+    lane = int(remote_credit.end[port].last_lane)
     fcp = machine.state.limit_sent[port, (cycle + 1) % RING]
     fcp[0], fcp[1] = lane + 1, remote_credit.limit_sent[port, lane]
     return True
@@ -182,14 +182,14 @@ def _receive_returns(
     received[0] = received[1] = 0
     if vls_cross_independently(machine.switches):
         lanes = read(input_words, places, port)
-        for lane in range(remote_credit.taken.shape[1]):
-            if remote_credit.taken[port, lane].blocks != 0:
+        for lane in range(remote_credit.lane.shape[1]):
+            if remote_credit.lane[port, lane].blocks != 0:
                 received[0] |= lanes & 1 << lane
         received[1] = 1
         return
     blocks, lane = read(input_words, places, 2 * port), read(input_words, places, 2 * port + 1)
-    if lane < remote_credit.taken.shape[1]:
-        received[0], received[1] = 1 << lane, min(blocks, int(remote_credit.taken[port, lane].blocks))
+    if lane < remote_credit.lane.shape[1]:
+        received[0], received[1] = 1 << lane, min(blocks, int(remote_credit.lane[port, lane].blocks))
 
 
 @inner
@@ -199,7 +199,7 @@ def _receive_limits(
     received, places = machine.received_credit[port], machine.credit_in_places
     valid, lane = read(input_words, places, 3 * port), read(input_words, places, 3 * port + 1)
     received[0], received[1] = -1, read(input_words, places, 3 * port + 2)
-    if valid != 0 and lane < len(remote_credit.whole):
+    if valid != 0 and lane < len(remote_credit.partition_blocks):
         received[0] = lane
 
 
@@ -231,7 +231,7 @@ def apply_received_credit(remote_credit: Any, received: Any, port: int) -> None:
 def _write_returns(
     remote_credit: BufferOccupancy, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
 ) -> None:
-    returned = machine.state.back[port, slot]
+    returned = machine.state.freed_lanes[port, slot]
     if returned[_RETURNED_LANES] == 0:
         return
     if vls_cross_independently(machine.switches):
@@ -246,7 +246,7 @@ def _write_returns(
 def _write_limits(
     remote_credit: FCPLimits, machine: SwitchMachine, port: int, slot: int, output_words: NDArray[np.uint64]
 ) -> None:
-    machine.state.back[port, slot, _RETURNED_LANES] = 0
+    machine.state.freed_lanes[port, slot, _RETURNED_LANES] = 0
     fcp = machine.state.limit_sent[port, slot]
     if fcp[0] != 0:
         write(output_words, machine.credit_out_places, 3 * port, 1)

@@ -35,7 +35,7 @@ class ArrivingPacket:
 
     Parameters
     ----------
-    left : int
+    flits_left : int
         Number of flits still to arrive; 0 for no packet.
     slot : int
         Slot for the next flit; -1 if the packet was refused or dropped.
@@ -43,7 +43,7 @@ class ArrivingPacket:
         Packet number; -1 if the packet was refused.
     """
 
-    left: Int32
+    flits_left: Int32
     slot: Int32
     packet: Int32
 
@@ -83,7 +83,7 @@ class SwitchState(NamedTuple):
         Packet that arrives at each input.
     tx : Records of OutgoingFlit, (ports, RING)
         Flit that each output sends, by cycle.
-    back : array of int64, (ports, RING, 2)
+    freed_lanes : array of int64, (ports, RING, 2)
         By cycle: bit mask of VLs whose blocks left an input, and blocks of each.
     limit_sent : array of int64, (ports, RING, 2)
         By cycle: VL + 1 and limit of a flow-control packet.
@@ -101,7 +101,7 @@ class SwitchState(NamedTuple):
     input_buffers: BufferOccupancy
     arriving: Records[ArrivingPacket]
     tx: Records[OutgoingFlit]
-    back: NDArray[np.int64]
+    freed_lanes: NDArray[np.int64]
     limit_sent: NDArray[np.int64]
     dropped: NDArray[np.int64]
     first_slot: NDArray[np.int64]

@@ -60,7 +60,7 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
         raise InputError("form", f"{EXACT} for an oracle", FAST)
     ports, by_fcps = parameters.ports, CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
     inputs, outputs = ports_of(*_inputs(parameters, fcp=by_fcps)), ports_of(*_outputs(parameters, fcp=by_fcps))
-    link_ports = ("hears", "says") if by_fcps else ("heard", "returned")
+    link_ports = ("fcp_rx", "fcp_tx") if by_fcps else ("far_returned", "returned")
     apart = parameters.switch_form.vls_apart
     fields = ("valid", "vl", "limit") if by_fcps else ("blocks",) if apart else ("blocks", "vl")
     program = [f"schedule__{name}" for name in ("enable", *_program_names(parameters))]
@@ -112,7 +112,9 @@ def _inputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
     found = [RESET, *_flits(parameters, "rx", "arrives")]
     for port in ports:
         found += (
-            _limits(f"hears__{port}", "arrives") if fcp else _returns(parameters, f"heard__{port}", "the next node's")
+            _limits(f"fcp_rx__{port}", "arrives")
+            if fcp
+            else _returns(parameters, f"far_returned__{port}", "the next node's")
         )
     found += [
         Port("ready", 1, len(ports), "Bit per output: a packet may start on the link in this cycle."),
@@ -126,7 +128,7 @@ def _inputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
     if program:
         found += [
             Port("schedule__enable", 1, 1, "Write the schedulers' tables in this cycle."),
-            *(Port(p.name.replace("program__", "schedule__"), p.bits, 1, p.about, p.codes) for p in program),
+            *(Port(p.name.replace("program__", "schedule__"), p.bits, 1, p.meaning, p.codes) for p in program),
             Port("schedule_ports", 1, len(ports), "Bit per output: the output's scheduler takes the write."),
         ]
     if SCHEDULERS[parameters.scheduler].swaps:
@@ -138,7 +140,7 @@ def _outputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
     found = list(_flits(parameters, "tx", "leaves"))
     for port in range(parameters.ports):
         found += (
-            _limits(f"says__{port}", "leaves") if fcp else _returns(parameters, f"returned__{port}", "this input's")
+            _limits(f"fcp_tx__{port}", "leaves") if fcp else _returns(parameters, f"returned__{port}", "this input's")
         )
     return [
         *found,
@@ -226,7 +228,7 @@ def _initial_state(parameters: SwitchParameters, *, with_fcps: bool) -> tuple[Sw
         input_buffers=_rooms(parameters, ports),
         arriving=new_records(ArrivingPacket, ports),
         tx=new_records(OutgoingFlit, ports, RING),
-        back=np.zeros((ports, RING, 2), np.int64),
+        freed_lanes=np.zeros((ports, RING, 2), np.int64),
         limit_sent=np.zeros((ports, RING, 2), np.int64),
         dropped=np.zeros((ports, RING), np.int64),
         first_slot=np.zeros(pool, np.int64),

@@ -313,7 +313,7 @@ class CongestedNetwork(PlainNetwork):
         super().step()
         for end, starving in self.starving.items():
             starving.settle(now, before[end])
-            starving.waited = self.waits[end]
+            starving.waited_before = self.waits[end]
 
     @property
     def withheld(self) -> int:

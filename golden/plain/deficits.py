@@ -28,21 +28,21 @@ class DTable:
             if select == TABLE and index < entries:
                 self.entries[index] = requester, weight
         self.deficit = [0] * self.requesters.count
-        self.place = entries - 1
-        self.turn: int | None = None
+        self.current_entry = entries - 1
+        self.requester_in_turn: int | None = None
         self.accumulated = 0
 
     def decide(self, heads: Seen) -> int | None:
         """Return the lane whose head the accumulated weight covers, or None (DT-2, DT-3, DT-6)."""
         offers = self.requesters.offers(heads)
         self._discard(heads, offers)
-        if self.turn in offers and self.accumulated >= heads.blocks[offers[self.turn]]:
-            return self._send(heads, self.turn, offers[self.turn])
+        if self.requester_in_turn in offers and self.accumulated >= heads.blocks[offers[self.requester_in_turn]]:
+            return self._send(heads, self.requester_in_turn, offers[self.requester_in_turn])
         self._end_turn()
-        for place in round_robin(self.place, len(self.entries)):
+        for place in round_robin(self.current_entry, len(self.entries)):
             requester, weight = self.entries[place]
             if weight and requester in offers:
-                self.place, self.turn = place, requester
+                self.current_entry, self.requester_in_turn = place, requester
                 self.accumulated = weight + self.deficit[requester]
                 self.deficit[requester] = 0
                 if self.accumulated >= heads.blocks[offers[requester]]:
@@ -58,14 +58,14 @@ class DTable:
             keeps = self.keep_on_stall and self.requesters.waits(heads, requester)
             if not keeps:
                 self.deficit[requester] = 0
-            if requester == self.turn:
+            if requester == self.requester_in_turn:
                 self.accumulated = min(self.accumulated, self.most_kept) if keeps else 0
 
     def _end_turn(self) -> None:
         """Store the rest of the accumulated weight as the deficit of the turn's requester (DT-4)."""
-        if self.turn is not None:
-            self.deficit[self.turn] = self.accumulated
-        self.turn, self.accumulated = None, 0
+        if self.requester_in_turn is not None:
+            self.deficit[self.requester_in_turn] = self.accumulated
+        self.requester_in_turn, self.accumulated = None, 0
 
     def _send(self, heads: Seen, requester: int, lane: int) -> int:
         self.accumulated -= heads.blocks[lane]

@@ -100,8 +100,10 @@ class PlainEthernet:
         for place, each in enumerate(services):
             self.at(round(each.seconds * TIMES_A_SECOND), SERVICE, place)
         for node in self.adapters:
-            if self.messages.to[node.number, -1]:
-                self.at(draw_below(self.messages.bits[node.number], DATA_BYTES * node.link.unit), MESSAGE, node.number)
+            if self.messages.destination_chances[node.number, -1]:
+                self.at(
+                    draw_below(self.messages.bits[node.number], DATA_BYTES * node.link.byte_time), MESSAGE, node.number
+                )
             if self.drift_cycles:
                 self.at(self.drift_cycles * CYCLE, DRIFT, node.number)
 
@@ -159,10 +161,10 @@ class PlainEthernet:
         if frame is None:
             return
         frame.order, link.on_wire = next(self.order), frame
-        link.busy_until = time + frame.size * link.unit
+        link.busy_until = time + frame.size * link.byte_time
         self.at(link.busy_until, END, link.number)
         if slower > 1:
-            link.rests_until = time + frame.size * link.unit * slower
+            link.rests_until = time + frame.size * link.byte_time * slower
             self.at(link.rests_until, REST, link.number)
         self.at(((link.busy_until + self.flight) // CYCLE + 1) * CYCLE, ARRIVAL, link.number, frame)
 
@@ -189,7 +191,7 @@ class PlainEthernet:
         if frame.kind == "pause":
             opposite = self.links[link.number ^ 1]
             begin = time if opposite.on_wire is None else opposite.busy_until
-            opposite.silent_until = begin + frame.quanta * CYCLE * opposite.unit
+            opposite.silent_until = begin + frame.quanta * CYCLE * opposite.byte_time
             self.at(max(opposite.silent_until, time), SILENCE, opposite.number)
         elif link.receiver < self.nodes:
             self.receive(self.adapters[link.receiver], frame, time)
@@ -213,10 +215,10 @@ class PlainEthernet:
         """Append a frame to its output queue, or retry next cycle if another frame joined in this one (ETH-6)."""
         cycle = time // CYCLE
         output = self.link_of[self.nodes + switch, self.hops[switch][frame.destination]]
-        if output.joined == cycle:
+        if output.last_join_cycle == cycle:
             self.at(time + CYCLE, kind, place, frame)
             return
-        output.joined = cycle
+        output.last_join_cycle = cycle
         row = self.input_of[frame.memory] if frame.memory is not None else len(output.queues) - 1
         output.queues[row if len(output.queues) > 1 else 0].append(frame)
         if self.managed[switch]:
@@ -231,7 +233,7 @@ class PlainEthernet:
         is_raising = not notification.stop and notification.feedback > 0
         self.switches[switch]["raising" if is_raising else "lowering"] += 1
         made = Frame("notification", self.nodes + switch, about.source, flow=about.destination)
-        made.notice = int(Notice.STOP if notification.stop else Notice.POINT)
+        made.notice_kind = int(Notice.STOP if notification.stop else Notice.POINT)
         made.cpid, made.feedback, made.order = output.number, int(notification.feedback), next(self.order)
         self.at(time + SHOWN * CYCLE, NOTIFICATION, output.number, made)
 
@@ -244,29 +246,29 @@ class PlainEthernet:
             self.deliver(frame, cycle)
         elif frame.kind == "probe":
             reply = Frame("reply", node.number, frame.source, flow=frame.flow)
-            reply.stamp, reply.reached, reply.counted = frame.stamp, cycle, frame.counted
+            reply.stamp, reply.reached, reply.flow_bytes = frame.stamp, cycle, frame.flow_bytes
             node.control.append(reply)
             self.start(node.link, time)
         elif frame.kind == "reply":
             found = probers.process_reply(
-                self.probers, node.number, frame.flow, frame.stamp, frame.reached, frame.counted
+                self.probers, node.number, frame.flow, frame.stamp, frame.reached, frame.flow_bytes
             )
             if found.valid:
                 self.receive_notification(node, (frame.flow, int(Notice.PROBE), frame.flow, int(found.feedback)), time)
         else:
-            self.receive_notification(node, (frame.flow, frame.notice, frame.cpid, frame.feedback), time)
+            self.receive_notification(node, (frame.flow, frame.notice_kind, frame.cpid, frame.feedback), time)
 
     def deliver(self, frame: Frame, cycle: int) -> None:
         """Count a data frame, and its message if it is complete (ETH-18)."""
         flow, who = (frame.source, frame.destination), frame.source * self.nodes + frame.destination
         self.flows[flow]["delivered"] += 1
-        self.digest = (self.digest + hash_pair(who ^ (frame.serial * FACTORS[2] & MASK), cycle)) & MASK
+        self.digest = (self.digest + hash_pair(who ^ (frame.message_number * FACTORS[2] & MASK), cycle)) & MASK
         serial, received = self.arriving.get(flow, (0, 0))
-        received = received + 1 if serial == frame.serial else 1
-        self.arriving[flow] = frame.serial, received
-        if received == frame.of:
+        received = received + 1 if serial == frame.message_number else 1
+        self.arriving[flow] = frame.message_number, received
+        if received == frame.message_frames:
             self.flows[flow]["completed"] += 1
-            self.flows[flow]["waited"] += cycle - frame.born
+            self.flows[flow]["waited"] += cycle - frame.generated_cycle
 
     def receive_notification(self, node: Node, notification: tuple[int, int, int, int], time: int) -> None:
         """Queue feedback for the reaction point."""
@@ -289,7 +291,7 @@ class PlainEthernet:
         node.backlog[to].append(Message(time // CYCLE, node.serials[to], frames, frames))
         self.flows[node.number, to]["messages"] += 1
         self.flows[node.number, to]["made"] += frames
-        self.at(time + slots * DATA_BYTES * node.link.unit, MESSAGE, node.number)
+        self.at(time + slots * DATA_BYTES * node.link.byte_time, MESSAGE, node.number)
         self.order_at(node, cycle_from(time))
 
     def order_at(self, node: Node, cycle: int) -> None:
@@ -307,11 +309,11 @@ class PlainEthernet:
         if node.may_order(cycle):
             if asked is None:
                 limiters.receive_notification(self.limiters, node.number, *node.feedback.popleft(), cycle)
-                node.ready = cycle + NOTICE
+                node.next_order_cycle = cycle + NOTICE
             else:
                 self.ask(node, asked, cycle)
-                node.ready = cycle + ASK
-        self.order_at(node, node.ready)
+                node.next_order_cycle = cycle + ASK
+        self.order_at(node, node.next_order_cycle)
 
     def flow_to_ask(self, node: Node, cycle: int) -> int | None:
         """Return the flow to ask for next. If tokens are missing, schedule a retry for when they suffice (ETH-13)."""
@@ -323,7 +325,7 @@ class PlainEthernet:
         }
         now = [flow for flow in waiting if when[flow] <= cycle]
         if now:
-            return min(now, key=lambda flow: (flow - node.turn) % self.nodes)
+            return min(now, key=lambda flow: (flow - node.next_flow) % self.nodes)
         if waiting:
             self.order_at(node, min(when.values()))
         return None
@@ -335,13 +337,20 @@ class PlainEthernet:
         if left > 1:
             node.backlog[destination].appendleft(Message(born, serial, frames, left - 1))
         frame = Frame(
-            "data", node.number, destination, DATA_BYTES, born=born, serial=serial, of=frames, ready=cycle + ASK
+            "data",
+            node.number,
+            destination,
+            DATA_BYTES,
+            generated_cycle=born,
+            message_number=serial,
+            message_frames=frames,
+            ready=cycle + ASK,
         )
         flow_state = self.limiters.flow[node.number, destination]
-        if flow_state.limited and not flow_state.probe:
+        if flow_state.limited and not flow_state.lowered_by_probe:
             frame.tag = int(flow_state.cpid)
         node.granted.append(frame)
-        node.turn = (destination + 1) % self.nodes
+        node.next_flow = (destination + 1) % self.nodes
         self.at(frame.ready * CYCLE, SILENCE, node.link.number)
 
     def next_of_adapter(self, node: Node, time: int) -> Frame | None:
@@ -350,7 +359,7 @@ class PlainEthernet:
             frame = node.control.popleft()
             if frame.kind == "probe":
                 frame.stamp = time // CYCLE
-                frame.counted = int(probers.probe_byte_count(self.probers, node.number, frame.destination))
+                frame.flow_bytes = int(probers.probe_byte_count(self.probers, node.number, frame.destination))
             return frame
         if not node.granted or node.granted[0].ready * CYCLE > time:
             return None

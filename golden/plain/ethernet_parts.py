@@ -21,15 +21,15 @@ class Frame:
     destination: int
     size: int = CYCLE
     flow: int = 0
-    born: int = 0
-    serial: int = 0
-    of: int = 0
+    generated_cycle: int = 0
+    message_number: int = 0
+    message_frames: int = 0
     tag: int | None = None
     ready: int = 0
     stamp: int = 0
     reached: int = 0
-    counted: int = 0
-    notice: int = 0
+    flow_bytes: int = 0
+    notice_kind: int = 0
     cpid: int = 0
     feedback: int = 0
     quanta: int = 0
@@ -38,30 +38,30 @@ class Frame:
 
 
 class Message(NamedTuple):
-    """Frames of a message that wait in an adapter. ``left`` is the number not yet sent."""
+    """Frames of a message that wait in an adapter. ``frames_left`` is the number not yet sent."""
 
-    born: int
+    generated_cycle: int
     serial: int
     frames: int
-    left: int
+    frames_left: int
 
 
 class Link:
     """One direction of a cable, with its transmitter."""
 
     def __init__(self, number: int, sender: int, receiver: int, mbps: int) -> None:
-        self.number, self.sender, self.receiver, self.unit = number, sender, receiver, 10_000 // mbps
-        self.slower, self.silent_until, self.rests_until, self.busy_until, self.joined = 1, 0, 0, 0, -1
+        self.number, self.sender, self.receiver, self.byte_time = number, sender, receiver, 10_000 // mbps
+        self.slower, self.silent_until, self.rests_until, self.busy_until, self.last_join_cycle = 1, 0, 0, 0, -1
         self.on_wire: Frame | None = None
         self.queues: list[deque[Frame]] = []
-        self.turn = 0
+        self.next_input = 0
 
     def next_frame(self) -> Frame | None:
         """Remove and return the next frame of a switch output, or None (ETH-4)."""
         for step in range(len(self.queues)):
-            place = (self.turn + step) % len(self.queues)
+            place = (self.next_input + step) % len(self.queues)
             if self.queues[place]:
-                self.turn = (place + 1) % len(self.queues)
+                self.next_input = (place + 1) % len(self.queues)
                 return self.queues[place].popleft()
         return None
 
@@ -71,7 +71,7 @@ class Node:
 
     def __init__(self, number: int, nodes: int, link: Link) -> None:
         self.number, self.link = number, link
-        self.ready, self.due, self.turn = 0, _VISITS, 0
+        self.next_order_cycle, self.next_visit_cycle, self.next_flow = 0, _VISITS, 0
         self.feedback: deque[tuple[int, int, int, int]] = deque()
         self.control: deque[Frame] = deque()
         self.granted: deque[Frame] = deque()
@@ -81,7 +81,7 @@ class Node:
 
     def may_order(self, cycle: int) -> bool:
         """Return whether the reaction point accepts an order in a cycle, after the visits due before it (ERP-16)."""
-        while max(self.due, self.ready) < cycle:
-            begun = max(self.due, self.ready)
-            self.ready, self.due = begun + _VISIT, (begun // _VISITS + 1) * _VISITS
-        return self.ready <= cycle
+        while max(self.next_visit_cycle, self.next_order_cycle) < cycle:
+            begun = max(self.next_visit_cycle, self.next_order_cycle)
+            self.next_order_cycle, self.next_visit_cycle = begun + _VISIT, (begun // _VISITS + 1) * _VISITS
+        return self.next_order_cycle <= cycle

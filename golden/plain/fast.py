@@ -14,7 +14,7 @@ class Bid(NamedTuple):
     """A bid: the requested grant, and whether it is refused with the input's bid of the cycle before."""
 
     candidate: Grant
-    follows: bool
+    refused_with_last: bool
 
 
 class LateEgress(Egress):

@@ -14,7 +14,7 @@ from vlane.golden.plain.network import Grant, Input, Switch, Tables
 class Request(NamedTuple):
     """A first packet that waits for its output: the cycle in which the request joined, and the requested grant."""
 
-    joined: int
+    joined_cycle: int
     candidate: Grant
 
 

@@ -125,9 +125,9 @@ class Egress:
     """The sending side of a switch or NIC port: output buffer, scheduler and link (IBS-6, IBS-7, IBS-9).
 
     ``peer`` is the sending side at the other end of the cable, None without a cable; ``receive`` accepts flits there.
-    ``pace`` is the time of a flit on the link in cycles. ``gone`` counts the sent flits of the packet that started in
-    cycle ``since``. ``held`` is the number of cycles for which an FCP still occupies the link. ``delay`` is the number
-    of cycles by which flits are on the link later than decided.
+    ``pace`` is the time of a flit on the link in cycles. ``sent_flits`` counts the sent flits of the packet that
+    started in cycle ``sending_since``. ``fcp_cycles_left`` is the number of cycles for which an FCP still occupies the
+    link. ``delay`` is the number of cycles by which flits are on the link later than decided.
     """
 
     delay = 0
@@ -146,8 +146,8 @@ class Egress:
         self.swaps: list[Swap] = []
         self.asked: list[Swap] = []
         self.is_stalled = False
-        self.pace, self.gone, self.held = Fraction(1), 0, 0
-        self.since: int | None = None
+        self.pace, self.sent_flits, self.fcp_cycles_left = Fraction(1), 0, 0
+        self.sending_since: int | None = None
 
     def join(self, peer: Egress, receive: Callable[[int, int, Flit], None]) -> None:
         """Connect the cable to a peer and to the receiver of its flits."""
@@ -185,7 +185,7 @@ class Egress:
     @property
     def is_idle(self) -> bool:
         """Whether neither a packet nor an FCP occupies the link."""
-        return self.sending is None and self.held == 0
+        return self.sending is None and self.fcp_cycles_left == 0
 
     def decide(self, *, is_free: bool = True) -> int | None:
         """Run the scheduler for a cycle and return the lane whose packet starts, or None.
@@ -214,22 +214,22 @@ class Egress:
 
     def start(self, lane: int) -> None:
         """Start the head packet of a lane on the link and consume its credits."""
-        self.sending, self.since, self.gone = lane, None, 0
+        self.sending, self.sending_since, self.sent_flits = lane, None, 0
         self.remote_credit.change(lane, self.buffer[lane][0].packet.blocks)
 
     def move(self, now: int) -> None:
         """Send the flits due in this cycle and deliver the flit that arrives (NET-5)."""
-        self.held = max(0, self.held - 1)
+        self.fcp_cycles_left = max(0, self.fcp_cycles_left - 1)
         if self.sending is not None:
             lane = self.sending
-            if self.since is None:
-                self.since = now
+            if self.sending_since is None:
+                self.sending_since = now
                 packet = self.buffer[lane][0].packet
                 first = now + math.ceil(packet.flits * self.pace) - packet.flits + self.flight + self.delay
                 self.link += [(first + place, lane, Flit(packet, place)) for place in range(packet.flits)]
-            while self.sending is not None and (self.gone + 1) * self.pace <= now + 1 - self.since:
+            while self.sending is not None and (self.sent_flits + 1) * self.pace <= now + 1 - self.sending_since:
                 flit = self.buffer[lane].popleft()
-                self.gone += 1
+                self.sent_flits += 1
                 self.room.change(lane, -self.sizes.freed_by(flit))
                 self.sending = None if flit.is_last else lane
         if self.link and self.link[0][0] == now:

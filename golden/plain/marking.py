@@ -36,9 +36,9 @@ class Marker:
         self.serve: Serve = egress.serve
         self.level = 0
         self.starved = [False] * sizes.lanes
-        self.left = [0] * sizes.lanes
+        self.packets_until_mark = [0] * sizes.lanes
         self.marked = 0
-        self.because: set[str] = set()
+        self.mark_causes: set[str] = set()
 
     def __call__(self, heads: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
         """Run the scheduler, mark the packet that starts, and update the level and the starved lanes (CCM-3, CCM-4)."""
@@ -75,7 +75,7 @@ class Marker:
         if write.element is not None and is_own:
             self.element = write.element[1]
         if write.rate is not None or is_own:
-            self.left = [0] * len(self.left)
+            self.packets_until_mark = [0] * len(self.packets_until_mark)
 
     def _is_eligible(self, lane: int, packet: Packet) -> bool:
         """Return whether a packet that starts may be marked (CCM-1, CCM-2, CCM-5 to CCM-8)."""
@@ -88,15 +88,15 @@ class Marker:
             return False
         if packet.blocks < packet_size or isinstance(packet, Cnp):
             return False
-        self.because.add("root" if is_root else "victim")
+        self.mark_causes.add("root" if is_root else "victim")
         return True
 
     def _count(self, lane: int, packet: Packet) -> None:
         """Mark the first eligible packet and then every (Marking_Rate + 1)-th (CCM-10, CCM-11)."""
-        if self.left[lane]:
-            self.left[lane] -= 1
+        if self.packets_until_mark[lane]:
+            self.packets_until_mark[lane] -= 1
         else:
-            self.left[lane] = self.in_force[2]
+            self.packets_until_mark[lane] = self.in_force[2]
             self.marked += not packet.fecn
             packet.fecn = True
 
@@ -106,13 +106,13 @@ class Sweep:
 
     def __init__(self, switch: Switch) -> None:
         self.switch, self.lanes = switch, switch.sizes.lanes
-        self.places = max(4, len(switch.outputs) * self.lanes)
+        self.sweep_cycles = max(4, len(switch.outputs) * self.lanes)
         self.found: list[tuple[int, int, int, int]] = []
         self.measure: dict[tuple[int, int], int] = {}
 
     def look(self, now: int) -> None:
         """Visit the output VL of this cycle, before its grants. A result applies 3 cycles after the visit."""
-        output, lane = divmod(now % self.places, self.lanes)
+        output, lane = divmod(now % self.sweep_cycles, self.lanes)
         self.found.append((now, output, lane, waiting_at_inputs(self.switch, output, lane, now)))
         while self.found[0][0] + 3 <= now:
             _, output, lane, blocks = self.found.pop(0)

@@ -57,13 +57,13 @@ class PacerSettings:
 class Entry:
     """A throttled flow.
 
-    ``ends`` is the tick at which its timer ends, ``becn_cycle`` the cycle of its last BECN, ``not_before`` the first
-    cycle in which it may inject again (None if it has not injected since it is known).
+    ``timer_end`` is the tick at which its timer ends, ``becn_cycle`` the cycle of its last BECN, ``not_before`` the
+    first cycle in which it may inject again (None if it has not injected since it is known).
     """
 
     flow: Flow
     ccti: int
-    ends: int
+    timer_end: int
     becn_cycle: int
     not_before: int | None = None
 
@@ -79,7 +79,7 @@ class Pacer:
         self.settings, self.largest = settings, largest
         self.port_not_before = 0
         self.entries: list[Entry | None] = [None] * settings.flows
-        self.visited = settings.flows - 1
+        self.last_visited = settings.flows - 1
         self.lost = self.logged = 0
 
     def flow_of(self, dlid: int, sl: int) -> Flow:
@@ -141,7 +141,7 @@ class Pacer:
         else:
             entry.ccti, entry.becn_cycle = after, now
             if before <= given.ccti_min:
-                entry.ends = ends
+                entry.timer_end = ends
         self.logged += bool(given.trigger_threshold) and before < given.trigger_threshold <= after
 
     def _set_of(self, flow: Flow) -> range:
@@ -154,14 +154,14 @@ class Pacer:
 
     def _visit(self, injected: Flow | None, now: int) -> None:
         """Visit the next entry (CCS-8 to CCS-10)."""
-        self.visited = (self.visited + 1) % self.settings.flows
-        entry = self.entries[self.visited]
+        self.last_visited = (self.last_visited + 1) % self.settings.flows
+        entry = self.entries[self.last_visited]
         if entry is None or now - entry.becn_cycle <= _SETTLING:
             return
         given = self.settings.level(entry.flow.sl)
         if entry.ccti > given.ccti_min:
-            if self._ticks(now) >= entry.ends:
+            if self._ticks(now) >= entry.timer_end:
                 entry.ccti -= 1
-                entry.ends += given.ccti_timer
+                entry.timer_end += given.ccti_timer
         elif entry.may(now) and (self.settings.by_port or entry.flow != injected):
-            self.entries[self.visited] = None
+            self.entries[self.last_visited] = None

@@ -42,18 +42,20 @@ class Requesters:
 
     def __init__(self, lanes: int, requesters: int, writes: Sequence[Write]) -> None:
         self.count = requesters or lanes
-        self.owner = [lane % self.count for lane in range(lanes)]
+        self.requester_of = [lane % self.count for lane in range(lanes)]
         if requesters:
             for select, index, requester, _ in writes:
                 if select == MAP and index < lanes:
-                    self.owner[index] = requester
+                    self.requester_of[index] = requester
         self.sent_from = [lanes - 1] * self.count
         self.lanes = lanes
 
     def sendable(self, heads: Seen, requester: int) -> list[int]:
         """Return the lanes of a requester that can send, starting after the lane that sent last."""
         order = round_robin(self.sent_from[requester], self.lanes)
-        return [lane for lane in order if self.owner[lane] == requester and (heads.request & heads.fits) >> lane & 1]
+        return [
+            lane for lane in order if self.requester_of[lane] == requester and (heads.request & heads.fits) >> lane & 1
+        ]
 
     def offers(self, heads: Seen) -> dict[int, int]:
         """Return the lane that each active requester offers."""
@@ -62,7 +64,7 @@ class Requesters:
 
     def waits(self, heads: Seen, requester: int) -> bool:
         """Return whether a requester has packets but no credit for any of them."""
-        has = any(heads.request >> lane & 1 for lane in range(self.lanes) if self.owner[lane] == requester)
+        has = any(heads.request >> lane & 1 for lane in range(self.lanes) if self.requester_of[lane] == requester)
         return has and not self.sendable(heads, requester)
 
     def sends(self, requester: int, lane: int) -> int:
@@ -76,14 +78,14 @@ class RR:
 
     def __init__(self, lanes: int, writes: Sequence[Write], *, requesters: int = 0) -> None:
         self.requesters = Requesters(lanes, requesters, writes)
-        self.last = self.requesters.count - 1
+        self.last_requester = self.requesters.count - 1
 
     def decide(self, heads: Seen) -> int | None:
         """Return the lane of the first active requester after the last one."""
         offers = self.requesters.offers(heads)
-        for requester in round_robin(self.last, self.requesters.count):
+        for requester in round_robin(self.last_requester, self.requesters.count):
             if requester in offers:
-                self.last = requester
+                self.last_requester = requester
                 return self.requesters.sends(requester, offers[requester])
         return None
 
@@ -94,7 +96,7 @@ class WRR:
     def __init__(self, lanes: int, writes: Sequence[Write], *, requesters: int = 0) -> None:
         self.requesters = Requesters(lanes, requesters, writes)
         self.weight = {index: weight for select, index, _, weight in writes if select == TABLE}
-        self.turn, self.left = self.requesters.count - 1, 0
+        self.turn, self.packets_left = self.requesters.count - 1, 0
 
     def decide(self, heads: Seen) -> int | None:
         """Return the lane of the current requester while its turn lasts, otherwise of the next one with a weight."""
@@ -102,10 +104,10 @@ class WRR:
         offers = {requester: lane for requester, lane in offers.items() if self.weight.get(requester)}
         if not offers:
             return None
-        if self.turn not in offers or not self.left:
+        if self.turn not in offers or not self.packets_left:
             self.turn = next(it for it in round_robin(self.turn, self.requesters.count) if it in offers)
-            self.left = self.weight[self.turn]
-        self.left -= 1
+            self.packets_left = self.weight[self.turn]
+        self.packets_left -= 1
         return self.requesters.sends(self.turn, offers[self.turn])
 
 
@@ -142,7 +144,7 @@ class _List:
 
     def __init__(self, lanes: int, entries: list[tuple[int, int]]) -> None:
         self.lanes, self.entries = lanes, entries
-        self.place, self.left = 0, entries[0][1]
+        self.current_entry, self.weight_left = 0, entries[0][1]
 
     def eligible(self, heads: Seen) -> list[int]:
         """Return the indices of entries with a weight whose lane can send (VLA-10)."""
@@ -153,11 +155,11 @@ class _List:
     def serve(self, heads: Seen) -> int:
         """Return the lane of the current entry while it has weight left, otherwise of the next one (VLA-2 to VLA-5)."""
         eligible = self.eligible(heads)
-        if self.place not in eligible or self.left <= 0:
-            self.place = next(it for it in round_robin(self.place, len(self.entries)) if it in eligible)
-            self.left = self.entries[self.place][1]
-        lane = self.entries[self.place][0]
-        self.left -= heads.blocks[lane]
+        if self.current_entry not in eligible or self.weight_left <= 0:
+            self.current_entry = next(it for it in round_robin(self.current_entry, len(self.entries)) if it in eligible)
+            self.weight_left = self.entries[self.current_entry][1]
+        lane = self.entries[self.current_entry][0]
+        self.weight_left -= heads.blocks[lane]
         return lane
 
 

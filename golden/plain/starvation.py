@@ -47,8 +47,8 @@ class StarvingInput:
         self.element: CreditReturn | None = None
         self.held = [0] * lanes
         self.may_from = [0] * lanes
-        self.last = lanes - 1
-        self.waited = [0] * lanes
+        self.last_lane = lanes - 1
+        self.waited_before = [0] * lanes
         self.withheld = 0
 
     @property
@@ -65,7 +65,7 @@ class StarvingInput:
         rule = self.of_switch if self.element is None else self.element
         if not self.is_in_mask or rule.threshold == 0:
             return False
-        return self.waited[lane] >= max(1, self.egress.sizes.maximum[lane] * (16 - rule.threshold) // 16)
+        return self.waited_before[lane] >= max(1, self.egress.sizes.maximum[lane] * (16 - rule.threshold) // 16)
 
     def wait(self, now: int) -> list[int]:
         """Return the blocks that wait in a cycle, by VL."""
@@ -78,7 +78,7 @@ class StarvingInput:
         """
         came = [held - was for held, was in zip(self.held, before, strict=True)]
         rule = self.of_switch if self.element is None else self.element
-        for lane in round_robin(self.last, len(self.held)):
+        for lane in round_robin(self.last_lane, len(self.held)):
             over = self.is_over(lane)
             if not self.held[lane] or (over and now < self.may_from[lane]):
                 continue
@@ -87,6 +87,6 @@ class StarvingInput:
                 self.may_from[lane] = now + 1 + (rule.multiplier >> rule.shift)
             self.held[lane] -= blocks
             self.egress.give_back_blocks(now, lane, blocks)
-            self.last = lane
+            self.last_lane = lane
             break
         self.withheld += sum(min(held, new) for held, new in zip(self.held, came, strict=True))

@@ -62,9 +62,9 @@ class DeficitState(NamedTuple):
     ----------
     regs : array of int64, (4,)
         Entry of the last turn, requester in turn or -1, accumulated weight, and bit mask of requesters with a deficit.
-    carried : array of int32, (requesters,)
+    deficit : array of int32, (requesters,)
         Deficit that each requester carries to its next turn.
-    keep : bool
+    keeps_on_stall : bool
         A requester that only lacks credit keeps its deficit.
     most_kept : int
         Maximum part of its turn that such a requester keeps.
@@ -73,8 +73,8 @@ class DeficitState(NamedTuple):
     """
 
     regs: NDArray[np.int64]
-    carried: NDArray[np.int32]
-    keep: bool
+    deficit: NDArray[np.int32]
+    keeps_on_stall: bool
     most_kept: int
     most_accumulated: int
 
@@ -93,7 +93,7 @@ def end_turns(deficits: DeficitState, entries: int) -> None:
     """End the current turn and clear all deficits. The next search starts at entry 0."""
     regs = deficits.regs
     regs[POINTER], regs[TURN], regs[ACCUMULATED], regs[CARRYING] = entries - 1, NO_TURN, 0, 0
-    deficits.carried[:] = 0
+    deficits.deficit[:] = 0
 
 
 class TurnRequests(NamedTuple):
@@ -155,12 +155,12 @@ def decide_turn(
     left = 0  # accumulated weight that becomes the requester's deficit when the turn ends
     if in_turn:
         left = accumulated if sendable else 0
-        if deficits.keep and is_member(asking.waiting, turn):
+        if deficits.keeps_on_stall and is_member(asking.waiting, turn):
             left = min(accumulated, deficits.most_kept)
     served, sends, total = -1, False, 0
     if entry != NO_ENTRY:
         served = int(owner[entry])
-        carried = left if served == turn else int(deficits.carried[served])
+        carried = left if served == turn else int(deficits.deficit[served])
         total = int(weight[entry]) + carried
         if total > deficits.most_accumulated:
             total = deficits.most_accumulated
@@ -222,7 +222,7 @@ def _begin_turn(
     sends = total >= blocks
     rule_counts[BEGAN] += sends
     rule_counts[NO_GRANT] += not sends
-    rule_counts[DEFICIT_USED] += deficits.carried[served] > 0
+    rule_counts[DEFICIT_USED] += deficits.deficit[served] > 0
     rule_counts[OVER_TURNS] += sends and blocks > weight
     rule_counts[EXACT] += sends and total == blocks
     _set_deficit(deficits, served, 0)
@@ -234,9 +234,9 @@ def _begin_turn(
 def _discard_deficits(deficits: DeficitState, asking: TurnRequests, rule_counts: NDArray[np.int64]) -> None:
     """Clear the deficit of every inactive requester.
 
-    With ``keep``, requesters that only lack credit keep their deficit.
+    With ``keeps_on_stall``, requesters that only lack credit keep their deficit.
     """
-    kept = asking.active | (asking.waiting if deficits.keep else 0)
+    kept = asking.active | (asking.waiting if deficits.keeps_on_stall else 0)
     carrying = deficits.regs[CARRYING]
     rule_counts[ON_STALL] += member_count(carrying & kept & ~asking.active)
     lost = carrying & ~kept
@@ -249,7 +249,7 @@ def _discard_deficits(deficits: DeficitState, asking: TurnRequests, rule_counts:
 @inner
 def _set_deficit(deficits: DeficitState, requester: int, blocks: int) -> None:
     """Set the deficit of a requester, or 0 for none."""
-    deficits.carried[requester] = blocks
+    deficits.deficit[requester] = blocks
     bit = 1 << requester
     deficits.regs[CARRYING] = deficits.regs[CARRYING] & ~bit | (bit if blocks != 0 else 0)
 
@@ -269,7 +269,7 @@ def serve_turn(
     """
     sendable, every = heads.request & heads.fits, (1 << lanes.data_vls) - 1
     active, waiting = choose_offers(lanes, sendable & every, heads.request & every)
-    asking = TurnRequests(active, waiting, lanes.lane, heads.blocks)
+    asking = TurnRequests(active, waiting, lanes.offered_lane, heads.blocks)
     served = decide_turn(deficits, entries[0], entries[1], asking, ready, rule_counts)
     if served < 0:
         return NO_LANE

@@ -41,7 +41,7 @@ class State(NamedTuple):
         Lanes of the port and their requesters.
     deficits : DeficitState
         Turn and deficits; entry i belongs to requester i.
-    owner : array of uint8, (requesters,)
+    entry_requester : array of uint8, (requesters,)
         Requester of each entry (0, 1, 2, ...).
     quantum : array of uint8, (requesters,)
         Blocks that each requester receives per turn.
@@ -49,7 +49,7 @@ class State(NamedTuple):
 
     lanes: Lanes
     deficits: DeficitState
-    owner: NDArray[np.uint8]
+    entry_requester: NDArray[np.uint8]
     quantum: NDArray[np.uint8]
 
 
@@ -67,7 +67,7 @@ def make_state(*, data_vls: int, requesters: int, vl15: bool = False, keep_on_st
 def reset(state: State) -> None:
     """Reset: every quantum becomes 0, so no requester is served."""
     reset_lanes(state.lanes)
-    end_turns(state.deficits, len(state.owner))
+    end_turns(state.deficits, len(state.entry_requester))
     state.quantum[:] = 0
 
 
@@ -95,7 +95,9 @@ def step(
     sendable = heads.request & heads.fits
     lane, source, decides = decide_vl15_and_hold(state.lanes, sendable, ready, hold_data, rule_counts, HELD)
     if decides:
-        lane = serve_turn(state.deficits, state.lanes, (state.owner, state.quantum), heads, ready, rule_counts)
+        lane = serve_turn(
+            state.deficits, state.lanes, (state.entry_requester, state.quantum), heads, ready, rule_counts
+        )
     if write[0] != 0:
         program(state, write)
     return lane, source, lane != NO_LANE

@@ -51,7 +51,7 @@ class State(NamedTuple):
         Lanes of the port, and the requester of each.
     deficits : DeficitState
         The turn and the deficits.
-    owner, weight : array of uint8, (2 banks, entries)
+    entry_requester, weight : array of uint8, (2 banks, entries)
         Requester and weight of each entry; ``regs[BANK]`` is the active bank.
     regs : array of int64, (2,)
         Bank, swap pending.
@@ -59,7 +59,7 @@ class State(NamedTuple):
 
     lanes: Lanes
     deficits: DeficitState
-    owner: NDArray[np.uint8]
+    entry_requester: NDArray[np.uint8]
     weight: NDArray[np.uint8]
     regs: NDArray[np.int64]
 
@@ -94,8 +94,8 @@ def make_state(
 def reset(state: State) -> None:
     """Return to the state after reset: both banks are empty."""
     reset_lanes(state.lanes)
-    end_turns(state.deficits, state.owner.shape[1])
-    state.owner[:] = 0
+    end_turns(state.deficits, state.entry_requester.shape[1])
+    state.entry_requester[:] = 0
     state.weight[:] = 0
     state.regs[:] = 0
 
@@ -105,18 +105,18 @@ def program(state: State, write: Program) -> None:
     """Write an entry of the shadow bank, or the requester of a lane. An index past the end changes nothing."""
     if write[1] == SELECT_MAP:
         program_map(state.lanes, write[2], write[3])
-    elif write[1] == SELECT_TABLE and write[2] < state.owner.shape[1]:
+    elif write[1] == SELECT_TABLE and write[2] < state.entry_requester.shape[1]:
         shadow = state.regs[BANK] ^ 1
-        state.owner[shadow, write[2]] = write[3]
+        state.entry_requester[shadow, write[2]] = write[3]
         state.weight[shadow, write[2]] = write[4]
 
 
 @inner
 def load_ahead(bank: State, port: int) -> None:
     """Prefetch the active table of a port of a bank (``bank.py``), for its next decision."""
-    entries = bank.owner.shape[2]
+    entries = bank.entry_requester.shape[2]
     first = (2 * port + bank.regs[port, BANK]) * entries
-    for array in (bank.weight, bank.owner):
+    for array in (bank.weight, bank.entry_requester):
         prefetch(array, first)
         prefetch(array, first + entries - 1)
 
@@ -141,13 +141,13 @@ def step(
     lane, source, decides = decide_vl15_and_hold(state.lanes, sendable, ready, hold_data, rule_counts, HELD)
     if decides:
         lane = serve_turn(
-            state.deficits, state.lanes, (state.owner[bank], state.weight[bank]), heads, ready, rule_counts
+            state.deficits, state.lanes, (state.entry_requester[bank], state.weight[bank]), heads, ready, rule_counts
         )
     swap_requested = swap or state.regs[SWAP_PENDING] != 0
     exchanged = swap_requested and ready
     if exchanged:
         state.regs[BANK] = bank ^ 1
-        end_turns(state.deficits, state.owner.shape[1])
+        end_turns(state.deficits, state.entry_requester.shape[1])
         rule_counts[SWAPPED] += 1
     rule_counts[SWAP_WAITED] += swap_requested and not ready
     state.regs[SWAP_PENDING] = swap_requested and not ready
@@ -161,9 +161,9 @@ def unreachable(state: State) -> int:
     """Return a bit mask of requesters that no entry with a weight names."""
     bank = state.regs[BANK]
     named = 0
-    for entry in range(state.owner.shape[1]):
+    for entry in range(state.entry_requester.shape[1]):
         if state.weight[bank, entry] != 0:
-            named |= 1 << int(state.owner[bank, entry])
+            named |= 1 << int(state.entry_requester[bank, entry])
     return ((1 << state.lanes.requesters) - 1) & ~named
 
 
@@ -171,10 +171,10 @@ def unreachable(state: State) -> int:
 def read_ib(state: State, low: bool, index: int) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
     """Return (VL, weight) of an entry as InfiniBand's tables show it: high or low list, and index (DT-12)."""
     if not low:
-        if index >= state.owner.shape[1]:
+        if index >= state.entry_requester.shape[1]:
             return 0, 0
         bank = state.regs[BANK]
-        return int(state.owner[bank, index]), int(state.weight[bank, index])
-    if index < len(state.deficits.carried):
-        return index, int(state.deficits.carried[index])
+        return int(state.entry_requester[bank, index]), int(state.weight[bank, index])
+    if index < len(state.deficits.deficit):
+        return index, int(state.deficits.deficit[index])
     return 0, state.deficits.regs[ACCUMULATED] if index == 63 else 0

@@ -41,23 +41,23 @@ class Lanes(NamedTuple):
         Bit ``data_vls`` of the masks is VL15.
     requesters : int
         Number of requesters.
-    mapped : bool
+    has_map : bool
         There is a map; otherwise requester i is lane i.
-    owner : array of int16, (data_vls,)
+    requester_of : array of int16, (data_vls,)
         Requester of each lane; a lane of a requester beyond the last one is never served.
-    last : array of int16, (requesters,)
+    last_lane : array of int16, (requesters,)
         Lane from which each requester sent last.
-    lane : array of int16, (requesters + 1,)
+    offered_lane : array of int16, (requesters + 1,)
         Lane that each requester offers in this cycle; the last element is unused.
     """
 
     data_vls: int
     has_vl15: bool
     requesters: int
-    mapped: bool
-    owner: NDArray[np.int16]
-    last: NDArray[np.int16]
-    lane: NDArray[np.int16]
+    has_map: bool
+    requester_of: NDArray[np.int16]
+    last_lane: NDArray[np.int16]
+    offered_lane: NDArray[np.int16]
 
 
 def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
@@ -80,15 +80,15 @@ def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
 def reset_lanes(lanes: Lanes) -> None:
     """Reset the map and the turns: lane i belongs to requester i modulo their number, and lane 0 is next."""
     for lane in range(lanes.data_vls):
-        lanes.owner[lane] = lane % lanes.requesters
-    lanes.last[:] = lanes.data_vls - 1
+        lanes.requester_of[lane] = lane % lanes.requesters
+    lanes.last_lane[:] = lanes.data_vls - 1
 
 
 @inner
 def program_map(lanes: Lanes, lane: int, requester: int) -> None:
     """Assign a lane to a requester. Ignore a lane that does not exist."""
-    if lanes.mapped and lane < lanes.data_vls:
-        lanes.owner[lane] = requester
+    if lanes.has_map and lane < lanes.data_vls:
+        lanes.requester_of[lane] = requester
 
 
 @inner
@@ -103,7 +103,7 @@ def program_value(lanes: Lanes, values: NDArray[Any], write: Program) -> None:
 @inner
 def offered_lane(lanes: Lanes, requester: int) -> int:
     """Return the lane that a requester offers."""
-    return int(lanes.lane[requester]) if lanes.mapped else requester
+    return int(lanes.offered_lane[requester]) if lanes.has_map else requester
 
 
 @inner
@@ -112,25 +112,25 @@ def choose_offers(lanes: Lanes, sendable: int, request: int) -> tuple[int, int]:
 
     Return the bit mask of requesters that can send, and the mask of requesters that only lack credit.
     """
-    if not lanes.mapped:
+    if not lanes.has_map:
         return sendable, request & ~sendable
     active, waiting, left = 0, 0, request
     while left != 0:
         lane = lowest_member(left)
         left &= left - 1
-        requester = int(lanes.owner[lane])
+        requester = int(lanes.requester_of[lane])
         if requester >= lanes.requesters:
             continue
         if not (sendable >> lane) & 1:
             waiting |= 1 << requester
             continue
         if (active >> requester) & 1:
-            last = int(lanes.last[requester])
-            now, best = lane - last, int(lanes.lane[requester]) - last
+            last = int(lanes.last_lane[requester])
+            now, best = lane - last, int(lanes.offered_lane[requester]) - last
             if not (now > 0 and best <= 0):
                 continue
         active |= 1 << requester
-        lanes.lane[requester] = lane
+        lanes.offered_lane[requester] = lane
     return active, waiting & ~active
 
 
@@ -141,14 +141,14 @@ def hold_offers(lanes: Lanes, sendable: int, held: int, chosen_lanes: NDArray[np
     Return the mask of requesters whose chosen lane (``chosen_lanes``) cannot send any more. Call this after
     ``choose_offers``, with equal lanes.
     """
-    if not lanes.mapped:
+    if not lanes.has_map:
         return 0
     lost = 0
     for requester in range(lanes.requesters):
         if (held >> requester) & 1:
             lane = chosen_lanes[requester]
-            if lanes.owner[lane] == requester and (sendable >> lane) & 1:
-                lanes.lane[requester] = lane
+            if lanes.requester_of[lane] == requester and (sendable >> lane) & 1:
+                lanes.offered_lane[requester] = lane
             else:
                 lost |= 1 << requester
     return lost
@@ -157,8 +157,8 @@ def hold_offers(lanes: Lanes, sendable: int, held: int, chosen_lanes: NDArray[np
 @kernel
 def record_sent(lanes: Lanes, requester: int) -> None:
     """Record that a requester's offered lane has sent: the requester's other lanes are next."""
-    if lanes.mapped:
-        lanes.last[requester] = lanes.lane[requester]
+    if lanes.has_map:
+        lanes.last_lane[requester] = lanes.offered_lane[requester]
 
 
 @inner

@@ -50,9 +50,9 @@ class ListWalk(NamedTuple):
         Number of entries.
     lane, weight : array of int64, (2 banks, 8 * rows)
         Lane and weight of each entry; the last row is padded with entries of weight 0.
-    named : array of int64, (rows,)
+    named_lanes : array of int64, (rows,)
         Bit mask of the lanes named by a row's entries with a weight, for rows read so far.
-    held : array of int64, (2 banks, rows)
+    stale_rows : array of int64, (2 banks, rows)
         Whether a row had weights before a reset and has not been written since; used only by a rule counter.
     regs : array of int64, (14,)
         Active bank; cycles since the exchange; pipeline registers (VLALR-3, VLALR-4), -1 if empty: chosen row, row
@@ -64,8 +64,8 @@ class ListWalk(NamedTuple):
     entries: int
     lane: NDArray[np.int64]
     weight: NDArray[np.int64]
-    named: NDArray[np.int64]
-    held: NDArray[np.int64]
+    named_lanes: NDArray[np.int64]
+    stale_rows: NDArray[np.int64]
     regs: NDArray[np.int64]
 
 
@@ -90,26 +90,26 @@ def reset_walk(state: ListWalk) -> None:
     """Reset: both tables are empty (VLALR-1)."""
     _clear_pipeline(state)
     for bank in range(2):
-        for row in range(len(state.named)):
+        for row in range(len(state.named_lanes)):
             if state.weight[bank, ROW * row : ROW * (row + 1)].any():
-                state.held[bank, row] = 1
+                state.stale_rows[bank, row] = 1
     state.lane[:], state.weight[:] = 0, 0
     regs = state.regs
-    regs[BANK], regs[SINCE_EXCHANGE], regs[AWAKE], regs[LAST_CHOSEN] = 0, 0, 0, len(state.named) - 1
+    regs[BANK], regs[SINCE_EXCHANGE], regs[AWAKE], regs[LAST_CHOSEN] = 0, 0, 0, len(state.named_lanes) - 1
 
 
 @inner
 def exchange_walk(state: ListWalk) -> None:
     """Exchange the banks and start to read the list from its beginning (VLALR-2)."""
     _clear_pipeline(state)
-    regs, rows = state.regs, len(state.named)
+    regs, rows = state.regs, len(state.named_lanes)
     regs[BANK] ^= 1
     regs[SINCE_EXCHANGE], regs[AWAKE], regs[LAST_CHOSEN] = 1, (1 << rows) - 1, NO_ENTRY
 
 
 @inner
 def _clear_pipeline(state: ListWalk) -> None:
-    state.named[:] = 0
+    state.named_lanes[:] = 0
     regs = state.regs
     regs[CHOSEN], regs[FETCHED], regs[CURRENT_ROW], regs[LEFT_IN_ROW] = NO_ENTRY, NO_ENTRY, NO_ENTRY, 0
     regs[PICKED], regs[WAITING], regs[OFFERED], regs[CAN] = NO_ENTRY, NO_ENTRY, NO_ENTRY, 0
@@ -127,15 +127,15 @@ def write_entry(state: ListWalk, index: int, lane: int, weight: int) -> bool:
         return False
     bank = state.regs[BANK] ^ 1
     state.lane[bank, index], state.weight[bank, index] = lane, weight
-    held = state.held[bank, index // ROW] != 0
-    state.held[bank, index // ROW] = 0
+    held = state.stale_rows[bank, index // ROW] != 0
+    state.stale_rows[bank, index // ROW] = 0
     return held
 
 
 @inner
 def is_read(state: ListWalk) -> bool:
     """Return whether the list is still being read after an exchange, in which time no entry is offered (VLALR-2)."""
-    return 0 < state.regs[SINCE_EXCHANGE] <= ROW * len(state.named) + 5
+    return 0 < state.regs[SINCE_EXCHANGE] <= ROW * len(state.named_lanes) + 5
 
 
 @inner
@@ -183,15 +183,15 @@ def run_walk(state: ListWalk, able_before: int, lanes: int, leaves: bool) -> boo
             regs[WAITING] = comes
             waits = comes != NO_ENTRY
     awake = 0  # rows that name an able lane; all rows while the list is read
-    for row in range(len(state.named)):
-        awake |= (read or state.named[row] & able_before != 0) << row
+    for row in range(len(state.named_lanes)):
+        awake |= (read or state.named_lanes[row] & able_before != 0) << row
     regs[AWAKE] = awake
     if read and picked != NO_ENTRY:  # reading only records the lanes that a row serves and bad entries
         lane, weighs = state.lane[bank, picked], state.weight[bank, picked] != 0
         regs[BAD] += lane >= lanes
         if weighs and lane < lanes:
             regs[SERVED] |= 1 << lane
-            state.named[picked // ROW] |= 1 << lane
+            state.named_lanes[picked // ROW] |= 1 << lane
     regs[SINCE_EXCHANGE] += read
     return waits
 
@@ -199,7 +199,7 @@ def run_walk(state: ListWalk, able_before: int, lanes: int, leaves: bool) -> boo
 @inner
 def _pick_next(state: ListWalk, able_before: int, read: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Pick the next entry of the current row. After its last entry, advance all rows by one stage (VLALR-3)."""
-    regs, rows = state.regs, len(state.named)
+    regs, rows = state.regs, len(state.named_lanes)
     left = regs[LEFT_IN_ROW]
     regs[PICKED] = NO_ENTRY
     if left != 0:

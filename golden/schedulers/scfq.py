@@ -67,7 +67,7 @@ class State(NamedTuple):
         Amount that a block adds to a requester's tag; a requester with 0 is never served.
     tag : array of int64, (requesters,)
         Finishing tags of the heads.
-    taken : array of int64, (requesters,)
+    tagged_lane : array of int64, (requesters,)
         Lane for whose head the tag was computed.
     regs : array of int64, (3,)
         Virtual time; bit mask of requesters with a tag; requester that the shared unit tagged last.
@@ -78,7 +78,7 @@ class State(NamedTuple):
     tag_bits: int
     reciprocal: NDArray[np.int64]
     tag: NDArray[np.int64]
-    taken: NDArray[np.int64]
+    tagged_lane: NDArray[np.int64]
     regs: NDArray[np.int64]
 
 
@@ -108,7 +108,7 @@ def reset(state: State) -> None:
     reset_lanes(state.lanes)
     state.reciprocal[:] = 0
     state.tag[:] = 0
-    state.taken[:] = 0
+    state.tagged_lane[:] = 0
     state.regs[TIME], state.regs[HAS_TAG], state.regs[UNIT] = 0, 0, state.lanes.requesters - 1
 
 
@@ -116,7 +116,7 @@ def reset(state: State) -> None:
 def new_tag(state: State, requester: int, blocks: NDArray[np.int64]) -> None:
     """Compute the finishing tag of a requester's head: virtual time plus blocks times reciprocal (SCFQ-3)."""
     lane = offered_lane(state.lanes, requester)
-    state.taken[requester] = lane
+    state.tagged_lane[requester] = lane
     state.tag[requester] = state.regs[TIME] + blocks[lane] * state.reciprocal[requester]
 
 
@@ -218,7 +218,7 @@ def step(
     sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
     lane, source, decides = decide_vl15_and_hold(state.lanes, sendable, ready, hold_data, rule_counts, HELD)
     active, _ = choose_offers(state.lanes, sendable & data, heads.request & data)
-    lost = hold_offers(state.lanes, sendable & data, state.regs[HAS_TAG], state.taken)
+    lost = hold_offers(state.lanes, sendable & data, state.regs[HAS_TAG], state.tagged_lane)
     rule_counts[LANE_LOST] += lost & active != 0
     state.regs[HAS_TAG] &= ~(lost & active)
     served = decide(state, active, heads.blocks, decides, decides and ready, rule_counts)

@@ -193,7 +193,7 @@ def _begin_turn(
     if continues:
         regs[COUNT] += 1
         rule_counts[CONTINUED] += 1
-        rule_counts[LANE_CHANGED] += lanes.mapped and offered_lane(lanes, served) != lanes.last[served]
+        rule_counts[LANE_CHANGED] += lanes.has_map and offered_lane(lanes, served) != lanes.last_lane[served]
     else:
         following = turn + 1 if turn + 1 < lanes.requesters else 0
         over = sendable and regs[BEGUN] != 0 and regs[COUNT] > state.weight[turn]

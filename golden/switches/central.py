@@ -56,31 +56,31 @@ class Centre(NamedTuple):
 
     Parameters
     ----------
-    rooms : BufferOccupancy
+    occupancy : BufferOccupancy
         Buffer space.
     queues : Queues
         Packets in stage VA-SA, by buffer and outgoing VL.
-    written : array of int64, (buffers, lanes)
+    next_write_cycle : array of int64, (buffers, lanes)
         First cycle in which another packet may be written to a VL.
-    link_busy : array of int64, (buffers, 2)
+    link_free_from : array of int64, (buffers, 2)
         First cycle in which each central link is free.
     last_input : array of int64, (buffers,)
         Input of the MPort that was granted last.
-    read : Records of ReadPort, (buffers, 2)
+    read_port : Records of ReadPort, (buffers, 2)
         Read ports.
     """
 
-    rooms: BufferOccupancy
+    occupancy: BufferOccupancy
     queues: Queues
-    written: NDArray[np.int64]
-    link_busy: NDArray[np.int64]
+    next_write_cycle: NDArray[np.int64]
+    link_free_from: NDArray[np.int64]
     last_input: NDArray[np.int64]
-    read: Records[ReadPort]
+    read_port: Records[ReadPort]
 
 
 def new_centre(rooms: BufferOccupancy) -> Centre:
     """Return empty central buffers, one for each element of ``rooms``."""
-    buffers, lanes = len(rooms.taken), rooms.taken.shape[1]
+    buffers, lanes = len(rooms.lane), rooms.lane.shape[1]
     read = new_records(ReadPort, buffers, READERS)
     read["last_lane"] = lanes - 1
     return Centre(
@@ -97,20 +97,22 @@ def new_centre(rooms: BufferOccupancy) -> Centre:
 def _has_room(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cycle: int) -> bool:
     """Return whether a central buffer has space for the largest packet of a VL at the start of a cycle."""
     for reader in range(READERS):
-        read = centre.read[buffer, reader]
+        read = centre.read_port[buffer, reader]
         if read.freed_blocks != read.blocks:
             moved = flits_moved(out_ports.returns, cycle - 1 - read.start_cycle, read.flits_ahead)
             gone = completed_blocks(moved, read.flits, read.blocks, out_ports.returns.flit_shift)
-            release(centre.rooms, buffer, read.lane, gone - read.freed_blocks)
+            release(centre.occupancy, buffer, read.lane, gone - read.freed_blocks)
             read.freed_blocks = gone
-    return fits(centre.rooms, buffer, lane, out_ports.largest[lane])
+    return fits(centre.occupancy, buffer, lane, out_ports.largest[lane])
 
 
 @inner
 def can_accept(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cycle: int) -> bool:
     """Return whether a central buffer can accept a packet of a VL (OPAS-1)."""
-    is_free = min(centre.link_busy[buffer, 0], centre.link_busy[buffer, 1]) <= cycle
-    return is_free and centre.written[buffer, lane] <= cycle and _has_room(centre, out_ports, buffer, lane, cycle)
+    is_free = min(centre.link_free_from[buffer, 0], centre.link_free_from[buffer, 1]) <= cycle
+    return (
+        is_free and centre.next_write_cycle[buffer, lane] <= cycle and _has_room(centre, out_ports, buffer, lane, cycle)
+    )
 
 
 @inner
@@ -119,9 +121,9 @@ def start_writing(centre: Centre, buffer: int, lane: int, blocks: int, cycle: in
 
     The link and the VL stay busy until cycle ``end_cycle``, in which the last flit crosses.
     """
-    link = 0 if centre.link_busy[buffer, 0] <= cycle else 1
-    centre.link_busy[buffer, link] = centre.written[buffer, lane] = end_cycle
-    occupy(centre.rooms, buffer, lane, blocks)
+    link = 0 if centre.link_free_from[buffer, 0] <= cycle else 1
+    centre.link_free_from[buffer, link] = centre.next_write_cycle[buffer, lane] = end_cycle
+    occupy(centre.occupancy, buffer, lane, blocks)
 
 
 @inner
@@ -135,8 +137,8 @@ def start_reading(
     flits_ahead : int
         Number of buffered flits in excess of one arriving per cycle.
     """
-    read = centre.read[buffer, read_port]
-    release(centre.rooms, buffer, read.lane, read.blocks - read.freed_blocks)  # its last flits cross now
+    read = centre.read_port[buffer, read_port]
+    release(centre.occupancy, buffer, read.lane, read.blocks - read.freed_blocks)  # its last flits cross now
     read.last_lane = read.lane = lane
     read.start_cycle, read.flits_ahead, read.freed_blocks = cycle, min(flits_ahead, flits), 0
     read.flits, read.blocks = flits, blocks

@@ -25,11 +25,11 @@ class FlitLane:
         Packet whose flits are still granted at its input; ``NOBODY`` for none. It is the last packet of the VL.
     ready : int
         Flits that take part in the allocation.
-    came, arrived_before, arrived_two_before : int
+    arrived_now, arrived_before, arrived_two_before : int
         Flits granted at an input in this cycle, one cycle ago, and two cycles ago.
-    gone : int
+    granted : int
         Granted flits of the first packet.
-    freed : int
+    freed_blocks_now : int
         Blocks whose last flit was granted in this cycle.
     freed_blocks_before : int
         Blocks whose last flit was granted one cycle ago.
@@ -37,11 +37,11 @@ class FlitLane:
 
     writing: Int32
     ready: Int32
-    came: Int32
+    arrived_now: Int32
     arrived_before: Int32
     arrived_two_before: Int32
-    gone: Int32
-    freed: Int32
+    granted: Int32
+    freed_blocks_now: Int32
     freed_blocks_before: Int32
 
 
@@ -68,7 +68,7 @@ class FlitCentre(NamedTuple):
 
     Parameters
     ----------
-    rooms : BufferOccupancy
+    occupancy : BufferOccupancy
         Buffer space.
     queues : Queues
         Packets whose last flit was granted at the input, by buffer and outgoing VL.
@@ -80,7 +80,7 @@ class FlitCentre(NamedTuple):
         VL that each read port was granted last.
     """
 
-    rooms: BufferOccupancy
+    occupancy: BufferOccupancy
     queues: Queues
     buffer: Records[FlitBuffer]
     lane: Records[FlitLane]
@@ -89,7 +89,7 @@ class FlitCentre(NamedTuple):
 
 def new_flit_centre(rooms: BufferOccupancy) -> FlitCentre:
     """Return empty central buffers, one for each element of ``rooms``."""
-    buffers, lanes = len(rooms.taken), rooms.taken.shape[1]
+    buffers, lanes = len(rooms.lane), rooms.lane.shape[1]
     buffer, lane = new_records(FlitBuffer, buffers), new_records(FlitLane, buffers, lanes)
     buffer["last_input"], lane["writing"] = MPORT - 1, NOBODY
     last_lane = np.full((buffers, READERS), lanes - 1, np.int64)
@@ -111,10 +111,10 @@ def begin_cycle(centre: FlitCentre, buffer: int) -> bool:
         if flits.arrived_two_before != 0:
             flits.ready += flits.arrived_two_before
             state.ready |= 1 << lane
-        flits.arrived_two_before, flits.arrived_before, flits.came = flits.arrived_before, flits.came, 0
+        flits.arrived_two_before, flits.arrived_before, flits.arrived_now = flits.arrived_before, flits.arrived_now, 0
         if flits.freed_blocks_before != 0:
-            release(centre.rooms, buffer, lane, flits.freed_blocks_before)
-        flits.freed_blocks_before, flits.freed = flits.freed, 0
+            release(centre.occupancy, buffer, lane, flits.freed_blocks_before)
+        flits.freed_blocks_before, flits.freed_blocks_now = flits.freed_blocks_now, 0
         if (
             flits.writing == NOBODY
             and flits.freed_blocks_before == 0
@@ -128,14 +128,14 @@ def begin_cycle(centre: FlitCentre, buffer: int) -> bool:
 def can_write(centre: FlitCentre, out_ports: OutputPorts, buffer: int, lane: int) -> bool:
     """Return whether a buffer can accept the first flit of a packet on a VL (OPAS-F2)."""
     is_free = centre.lane[buffer, lane].writing == NOBODY
-    return is_free and fits(centre.rooms, buffer, lane, out_ports.largest[lane])
+    return is_free and fits(centre.occupancy, buffer, lane, out_ports.largest[lane])
 
 
 @inner
 def start_writing(centre: FlitCentre, packets: Packets, buffer: int, packet: int) -> None:
     """Reserve space for a packet whose first flit is granted at its input."""
     field = packets.pool[packet]
-    occupy(centre.rooms, buffer, field.lane, field.blocks)
+    occupy(centre.occupancy, buffer, field.lane, field.blocks)
     centre.lane[buffer, field.lane].writing = packet
     centre.buffer[buffer].active |= 1 << field.lane
 
@@ -145,7 +145,7 @@ def write_flit(centre: FlitCentre, packets: Packets, buffer: int, packet: int, i
     """Count a flit that is granted at its input. The packet's last flit appends the packet to its queue."""
     lane = packets.pool[packet].lane
     flits = centre.lane[buffer, lane]
-    flits.came += 1
+    flits.arrived_now += 1
     if is_last:
         flits.writing = NOBODY
         push_packet(packets, centre.queues, buffer, lane, packet)
@@ -163,13 +163,13 @@ def read_flit(centre: FlitCentre, packets: Packets, buffer: int, lane: int, flit
     """Take the next flit of a VL and return whether it is the last of its packet, which leaves the queue."""
     flits = centre.lane[buffer, lane]
     flits.ready -= 1
-    flits.gone += 1
+    flits.granted += 1
     if flits.ready == 0:
         centre.buffer[buffer].ready &= ~(1 << lane)
-    is_last = bool(flits.gone == packets.pool[first_packet(centre, buffer, lane)].flits)
-    if is_last or flits.gone & ((1 << flit_shift) - 1) == 0:
-        flits.freed += 1
+    is_last = bool(flits.granted == packets.pool[first_packet(centre, buffer, lane)].flits)
+    if is_last or flits.granted & ((1 << flit_shift) - 1) == 0:
+        flits.freed_blocks_now += 1
     if is_last:
-        flits.gone = 0
+        flits.granted = 0
         pop_packet(packets, centre.queues, buffer, lane)
     return is_last

@@ -54,7 +54,7 @@ class StarvingPort:
         Freed blocks that are not yet returned, over all VLs.
     withheld : int
         Number of blocks since the start of the run that were not returned in the cycle in which they became free.
-    last : int
+    last_lane : int
         VL that returned credits last.
     masked : int
         The port's bit of Credit_Mask.
@@ -62,7 +62,7 @@ class StarvingPort:
         CS_Threshold of the switch.
     gap : int
         Extra cycles per block from CS_ReturnDelay of the switch.
-    rules : int
+    has_element : int
         Whether the port element is valid and of control type 1.
     element_threshold : int
         CS_Threshold of the port element.
@@ -78,11 +78,11 @@ class StarvingPort:
     freed_blocks: Int32
     flits_ahead: Int32
     held: Int32
-    last: Int32
+    last_lane: Int32
     masked: Int16
     threshold: Int16
     gap: Int32
-    rules: Int16
+    has_element: Int16
     element_threshold: Int16
     element_gap: Int32
 
@@ -142,7 +142,7 @@ def new_starvation(*, ports: int, maximum: tuple[int, ...]) -> Starvation:
         np.array(limits, np.int64),
         np.array(maximum, np.int64),
     )
-    made.port["last"] = lanes - 1
+    made.port["last_lane"] = lanes - 1
     return made
 
 
@@ -189,7 +189,7 @@ def _note_crossing(starvation: Starvation, port: int, lane: int, packet: Packet,
         packet.blocks,
         0,
     )
-    port_state.flits_ahead = min(start_cycle - 1 - packet.arrived, packet.flits)
+    port_state.flits_ahead = min(start_cycle - 1 - packet.head_arrival, packet.flits)
 
 
 @by_type({Starvation: _note_crossing}, default=True)
@@ -216,7 +216,7 @@ def blocks_freed_in(starvation: Starvation, returns: Returns, port: int, cycle: 
 def is_over(starvation: Starvation, port: int, lane: int) -> bool:
     """Return whether a VL is over CS_Threshold (IBS-K1)."""
     port_state, state = starvation.port[port], starvation.lane[port, lane]
-    threshold = port_state.element_threshold if port_state.rules != 0 else port_state.threshold
+    threshold = port_state.element_threshold if port_state.has_element != 0 else port_state.threshold
     return port_state.masked != 0 and state.waiting + state.granted_blocks >= starvation.limits[lane, threshold]
 
 
@@ -234,17 +234,19 @@ def release_held_credit(
     chosen, blocks = NOBODY, 0
     if port_state.held != 0:
         for step in range(lanes):
-            number = (port_state.last + 1 + step) % lanes
+            number = (port_state.last_lane + 1 + step) % lanes
             state = starvation.lane[port, number]
             over = is_over(starvation, port, number)
             if state.held == 0 or (over and cycle < state.not_before):
                 continue
             chosen, blocks = number, 1 if over else min(int(state.held), speed)
             if over:
-                state.not_before = cycle + 1 + (port_state.element_gap if port_state.rules != 0 else port_state.gap)
+                state.not_before = (
+                    cycle + 1 + (port_state.element_gap if port_state.has_element != 0 else port_state.gap)
+                )
             state.held -= blocks
             port_state.held -= blocks
-            port_state.last = number
+            port_state.last_lane = number
             break
     if freed != 0:
         port_state.withheld += min(freed, int(starvation.lane[port, lane].held))
@@ -270,7 +272,7 @@ def set_return(starvation: Starvation, port: int, threshold: int, gap: int) -> N
 def set_element(starvation: Starvation, port: int, rules: int, threshold: int, gap: int) -> None:
     """Set the port element, which overrides the switch settings if ``rules`` (IBS-K6)."""
     port_state = starvation.port[port]
-    port_state.rules, port_state.element_threshold, port_state.element_gap = rules, threshold, gap
+    port_state.has_element, port_state.element_threshold, port_state.element_gap = rules, threshold, gap
 
 
 def write_starvation(starvation: Starvation, first_port: int, ports: int, write: StarvationWrite) -> None:

@@ -43,17 +43,17 @@ class Bid:
         VL on which the packet arrived.
     output : int
         Output of the packet, or ``DROPPED``.
-    follows : int
+    refused_with_last : int
         Whether the bid is refused with the input's bid of the cycle before.
-    refused : int
+    last_refused : int
         Whether the input's bid of the cycle before was refused: 0 no, 1 for a port, 2 with the bid before it.
     """
 
     packet: Int64
     lane: Int16
     output: Int16
-    follows: Int16
-    refused: Int16
+    refused_with_last: Int16
+    last_refused: Int16
 
 
 class FastSwitches(NamedTuple):
@@ -75,14 +75,14 @@ class FastSwitches(NamedTuple):
         Cycle of the last grant by each output, by input; negative and ascending after reset.
     overtaken : array of int64, (all ports, lanes)
         Packets that left before the first packet of each VL of an input.
-    busy : array of int64, (all ports,)
+    free_from : array of int64, (all ports,)
         First cycle in which each output takes part.
-    known_busy : array of int64, (all ports,)
+    known_free_from : array of int64, (all ports,)
         The same as of the cycle before.
-    open : array of int64, (cycles, all ports)
+    lanes_with_space : array of int64, (cycles, all ports)
         Bit mask of the VLs for which an output buffer has space, for the last cycles.
-    open_cycle : array of int64, (cycles,)
-        Cycle of each row of ``open``.
+    space_cycle : array of int64, (cycles,)
+        Cycle of each row of ``lanes_with_space``.
     """
 
     inputs: Inputs
@@ -92,10 +92,10 @@ class FastSwitches(NamedTuple):
     lane_served: NDArray[np.int64]
     input_served: NDArray[np.int64]
     overtaken: NDArray[np.int64]
-    busy: NDArray[np.int64]
-    known_busy: NDArray[np.int64]
-    open: NDArray[np.int64]
-    open_cycle: NDArray[np.int64]
+    free_from: NDArray[np.int64]
+    known_free_from: NDArray[np.int64]
+    lanes_with_space: NDArray[np.int64]
+    space_cycle: NDArray[np.int64]
 
 
 def new_fast_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> FastSwitches:
@@ -112,10 +112,10 @@ def new_fast_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -
         lane_served=np.tile(np.arange(-lanes, 0, dtype=np.int64), (total, 1)),
         input_served=np.tile(np.arange(-ports, 0, dtype=np.int64), (total, 1)),
         overtaken=np.zeros((total, lanes), np.int64),
-        busy=np.zeros(total, np.int64),
-        known_busy=np.zeros(total, np.int64),
-        open=np.zeros((_AGES, total), np.int64),
-        open_cycle=np.full(_AGES, -1, np.int64),
+        free_from=np.zeros(total, np.int64),
+        known_free_from=np.zeros(total, np.int64),
+        lanes_with_space=np.zeros((_AGES, total), np.int64),
+        space_cycle=np.full(_AGES, -1, np.int64),
     )
 
 
@@ -131,15 +131,15 @@ def allocate(
         Output: the grants.
     """
     _record_open_buffers(switches, out_ports, cycle)
-    for port in range(len(switches.busy)):
+    for port in range(len(switches.free_from)):
         _make_bid(switches, packets, port, cycle)
-    for port in range(len(switches.busy)):
-        switches.known_busy[port] = switches.busy[port]
+    for port in range(len(switches.free_from)):
+        switches.known_free_from[port] = switches.free_from[port]
     count = _grant_drops(switches, packets, cycle, grants)
-    for to in range(len(switches.busy)):
-        if switches.busy[to] <= cycle:
+    for to in range(len(switches.free_from)):
+        if switches.free_from[to] <= cycle:
             count = _grant_one(switches, out_ports, packets, to, cycle, grants, count)
-    for port in range(len(switches.busy)):
+    for port in range(len(switches.free_from)):
         _advance_bid(switches, port)
     return count
 
@@ -148,15 +148,15 @@ def allocate(
 def _record_open_buffers(switches: FastSwitches, out_ports: OutputPorts, cycle: int) -> None:
     """Note for which VLs each output buffer is open at the start of a cycle (IBF-6)."""
     lanes, slot = switches.inputs.queues.queue.shape[1], cycle % _AGES
-    switches.open_cycle[slot] = cycle
-    for to in range(len(switches.busy)):
+    switches.space_cycle[slot] = cycle
+    for to in range(len(switches.free_from)):
         found = 0
         free_sent_space(out_ports, to, cycle)
         for lane in range(lanes):
-            after = out_ports.buffer.taken[to, lane].blocks + out_ports.largest[lane]
+            after = out_ports.buffer.lane[to, lane].blocks + out_ports.largest[lane]
             if after <= out_ports.buffer.bounds[0, lane].maximum:
                 found |= 1 << lane
-        switches.open[slot, to] = found
+        switches.lanes_with_space[slot, to] = found
 
 
 @inner
@@ -164,7 +164,7 @@ def _is_open(switches: FastSwitches, output_port: int, lane: int, cycle: int) ->
     """Return whether a bid finds an output buffer open. Before the first cycle all buffers are empty."""
     seen = cycle - _OPEN_AGE
     slot = seen % _AGES
-    return switches.open_cycle[slot] != seen or (switches.open[slot, output_port] >> lane) & 1 != 0
+    return switches.space_cycle[slot] != seen or (switches.lanes_with_space[slot, output_port] >> lane) & 1 != 0
 
 
 @inner
@@ -172,7 +172,7 @@ def _make_bid(switches: FastSwitches, packets: Packets, port: int, cycle: int) -
     """Make the bid of an input for a packet (IBF-2)."""
     inputs, new = switches.inputs, switches.next_bid[port]
     new.packet = NOBODY
-    if inputs.port[port].busy > cycle + 1:
+    if inputs.port[port].free_from > cycle + 1:
         return
     first = switch_of(inputs, port) << inputs.port_bits
     chosen, follows, best = -1, False, cycle
@@ -189,32 +189,32 @@ def _make_bid(switches: FastSwitches, packets: Packets, port: int, cycle: int) -
             if packet == NOBODY or switches.overtaken[port, lane] == _OVERTAKEN:
                 continue
         field = packets.pool[packet]
-        if field.arrived + READY > cycle:
+        if field.head_arrival + READY > cycle:
             continue
         if field.output != DROPPED:
             to = first + field.output
-            if switches.known_busy[to] > cycle + 1 or not _is_open(switches, to, field.lane, cycle):
+            if switches.known_free_from[to] > cycle + 1 or not _is_open(switches, to, field.lane, cycle):
                 continue
         new.packet, new.lane, new.output = packet, lane, field.output
         follows = is_second and field.output == switches.bid[port].output
         chosen, best = lane, served
-    new.follows = follows
+    new.refused_with_last = follows
 
 
 @inner
 def _may_be_granted(switches: FastSwitches, port: int, cycle: int) -> bool:
     """Return whether an input's bid is not refused for the input's sake (IBF-3)."""
     bid = switches.bid[port]
-    if bid.packet == NOBODY or switches.inputs.port[port].busy > cycle:
+    if bid.packet == NOBODY or switches.inputs.port[port].free_from > cycle:
         return False
-    return bid.follows == 0 or bid.refused == 0
+    return bid.refused_with_last == 0 or bid.last_refused == 0
 
 
 @inner
 def _grant_drops(switches: FastSwitches, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
     """Grant the bids of packets that drop and return their number."""
     count = 0
-    for port in range(len(switches.busy)):
+    for port in range(len(switches.free_from)):
         bid = switches.bid[port]
         if bid.output == DROPPED and _may_be_granted(switches, port, cycle):
             _remove_granted(switches, packets, port, cycle, grants, count)
@@ -247,7 +247,7 @@ def _grant_one(
         return grant_count
     _remove_granted(switches, packets, first + chosen, cycle, grants, grant_count)
     switches.input_served[output_port, chosen] = cycle
-    switches.busy[output_port] = inputs.port[first + chosen].busy
+    switches.free_from[output_port] = inputs.port[first + chosen].free_from
     reserve_and_schedule(out_ports, packets, output_port, grants[grant_count].packet, cycle + BUFFERED)
     return grant_count + 1
 
@@ -270,7 +270,7 @@ def _remove_granted(
         if queue.tail == packet:
             queue.tail = queue.head
     switches.lane_served[port, lane] = cycle
-    inputs.port[port].busy = cycle + field.flits
+    inputs.port[port].free_from = cycle + field.flits
     grant = grants[row]
     grant.port, grant.packet, grant.lane = port, packet, lane
     bid.packet = NOBODY
@@ -280,6 +280,6 @@ def _remove_granted(
 def _advance_bid(switches: FastSwitches, port: int) -> None:
     """Replace an input's bid by its next one. A bid that is still there was refused."""
     bid, new = switches.bid[port], switches.next_bid[port]
-    with_the_one_before = bid.follows != 0 and bid.refused != 0
-    bid.refused = (2 if with_the_one_before else 1) if bid.packet != NOBODY else 0
-    bid.packet, bid.lane, bid.output, bid.follows = new.packet, new.lane, new.output, new.follows
+    with_the_one_before = bid.refused_with_last != 0 and bid.last_refused != 0
+    bid.last_refused = (2 if with_the_one_before else 1) if bid.packet != NOBODY else 0
+    bid.packet, bid.lane, bid.output, bid.refused_with_last = new.packet, new.lane, new.output, new.refused_with_last

@@ -37,9 +37,9 @@ class FifoSwitches(NamedTuple):
         Input ports.
     tables : VLTables
         Outgoing VLs.
-    busy_output : array of int64, (all ports,)
+    output_free_from : array of int64, (all ports,)
         First cycle in which an output takes part in allocation.
-    asking : array of int64, (words,)
+    requested_outputs : array of int64, (words,)
         Bit set of outputs with a request.
     requests : Requests
         One queue for each output.
@@ -47,8 +47,8 @@ class FifoSwitches(NamedTuple):
 
     inputs: Inputs
     tables: VLTables
-    busy_output: NDArray[np.int64]
-    asking: NDArray[np.int64]
+    output_free_from: NDArray[np.int64]
+    requested_outputs: NDArray[np.int64]
     requests: Requests
 
 
@@ -60,8 +60,8 @@ def new_fifo_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -
     return FifoSwitches(
         inputs=inputs,
         tables=tables,
-        busy_output=np.zeros(total, np.int64),
-        asking=np.zeros_like(inputs.waiting),
+        output_free_from=np.zeros(total, np.int64),
+        requested_outputs=np.zeros_like(inputs.nonempty_inputs),
         requests=new_requests(ports=total, lanes=lanes, queues=total),
     )
 
@@ -84,11 +84,11 @@ def allocate_one(
     for word in range(switch << more, (switch + 1) << more):
         grant_count = _take_requests(switches, packets, word, cycle, grants, grant_count)
     for word in range(switch << more, (switch + 1) << more):
-        outputs = switches.asking[word]
+        outputs = switches.requested_outputs[word]
         while outputs != 0:
             to = (word << inputs.word_bits) + lowest_member(outputs)
             outputs &= outputs - 1
-            if switches.busy_output[to] <= cycle:
+            if switches.output_free_from[to] <= cycle:
                 grant_count = _grant_first(switches, out_ports, packets, to, cycle, grants, grant_count)
     return grant_count
 
@@ -99,23 +99,23 @@ def _take_requests(
 ) -> int:
     """Queue the requests of new first packets at the inputs of a word, and start to drop packets (IBS-Q1, IBS-Q2)."""
     inputs, requests, lanes = switches.inputs, switches.requests, switches.inputs.queues.queue.shape[1]
-    left = inputs.waiting[word]
+    left = inputs.nonempty_inputs[word]
     while left != 0:
         port = (word << inputs.word_bits) + lowest_member(left)
         left &= left - 1
-        new, drops = inputs.queues.filled[port].lanes & ~requests.asked[port], -1
+        new, drops = inputs.queues.filled[port].lanes & ~requests.requested_lanes[port], -1
         while new != 0:
             lane = lowest_member(new)
             new &= new - 1
-            output = inputs.first[port, lane].output
+            output = inputs.head_route[port, lane].output
             if output != DROPPED:
-                requests.asked[port] |= 1 << lane
+                requests.requested_lanes[port] |= 1 << lane
                 to = (switch_of(inputs, port) << inputs.port_bits) + output
                 append_request(requests, to, port * lanes + lane)
-                switches.asking[word_of(inputs, to)] |= bit_of(inputs, to)
+                switches.requested_outputs[word_of(inputs, to)] |= bit_of(inputs, to)
             elif drops < 0:
                 drops = lane
-        if drops >= 0 and inputs.port[port].busy <= cycle:
+        if drops >= 0 and inputs.port[port].free_from <= cycle:
             start_dropping(inputs, packets, port, drops, cycle, SPEED, grants, grant_count)
             grant_count += 1
     return grant_count
@@ -135,15 +135,17 @@ def _grant_first(
     inputs, requests, lanes = switches.inputs, switches.requests, switches.inputs.queues.queue.shape[1]
     before, request = NOBODY, requests.first[output_port]
     while request != NOBODY and not _may_cross(switches, out_ports, packets, output_port, request, cycle):
-        before, request = request, requests.behind[request]
+        before, request = request, requests.next_request[request]
     if request == NOBODY:
         return grant_count
     remove_request(requests, output_port, request, before)
     if requests.first[output_port] == NOBODY:
-        switches.asking[word_of(inputs, output_port)] &= ~bit_of(inputs, output_port)
+        switches.requested_outputs[word_of(inputs, output_port)] &= ~bit_of(inputs, output_port)
     port, lane = request // lanes, request % lanes
-    requests.asked[port] &= ~(1 << lane)
-    switches.busy_output[output_port] = start_crossing(inputs, packets, port, lane, cycle, SPEED, grants, grant_count)
+    requests.requested_lanes[port] &= ~(1 << lane)
+    switches.output_free_from[output_port] = start_crossing(
+        inputs, packets, port, lane, cycle, SPEED, grants, grant_count
+    )
     reserve_and_schedule(out_ports, packets, output_port, grants[grant_count].packet, cycle + CROSSED)
     return grant_count + 1
 
@@ -155,7 +157,7 @@ def _may_cross(
     """Return whether the input of a request is free and the packet fits into the output buffer."""
     inputs, lanes = switches.inputs, switches.inputs.queues.queue.shape[1]
     port = request // lanes
-    if inputs.port[port].busy > cycle:
+    if inputs.port[port].free_from > cycle:
         return False
     field = packets.pool[inputs.queues.queue[port, request % lanes].head]
     return has_space(out_ports, output_port, field.lane, field.blocks, cycle)

@@ -39,13 +39,13 @@ class FlitSwitches(NamedTuple):
         Number of granted flits of the first packet of each input VL.
     last_input : array of int64, (all ports,)
         Input that an output granted last.
-    nearest : array of int64, (all ports,)
+    best_priority : array of int64, (all ports,)
         Scratch of a cycle: largest ``round_robin_priority`` among the inputs that request an output; 0 if none does.
     candidate_ports : array of int64, (all ports and a margin,)
         Scratch of a cycle: inputs with a packet.
     choice : array of int64, (all ports,)
         Scratch of a cycle: VL that each input picked.
-    asked : array of int64, (all ports,)
+    requested_outputs : array of int64, (all ports,)
         Scratch of a cycle: requested outputs.
     """
 
@@ -53,10 +53,10 @@ class FlitSwitches(NamedTuple):
     tables: VLTables
     granted: NDArray[np.int64]
     last_input: NDArray[np.int64]
-    nearest: NDArray[np.int64]
+    best_priority: NDArray[np.int64]
     candidate_ports: NDArray[np.int64]
     choice: NDArray[np.int64]
-    asked: NDArray[np.int64]
+    requested_outputs: NDArray[np.int64]
 
 
 def new_flit_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> FlitSwitches:
@@ -70,10 +70,10 @@ def new_flit_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -
         tables=tables,
         granted=np.zeros((total, lanes), np.int64),
         last_input=np.full(total, ports - 1, np.int64),
-        nearest=nearest,
+        best_priority=nearest,
         candidate_ports=np.zeros(total + LIST_MARGIN, np.int64),
         choice=choice,
-        asked=asked,
+        requested_outputs=asked,
     )
 
 
@@ -85,7 +85,7 @@ def _chosen_lane(switches: FlitSwitches, out_ports: OutputPorts, port: int, cycl
     left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
     while left != 0:
         lane = next_member(left, last)
-        head = inputs.first[port, lane]
+        head = inputs.head_route[port, lane]
         if switches.granted[port, lane] != 0 or head.output == DROPPED:
             return lane
         if has_space_for_largest(out_ports, first + head.output, head.lane, cycle):
@@ -110,12 +110,12 @@ def allocate(
     """
     inputs = switches.inputs
     asked, count = 0, 0
-    for index in range(list_members(inputs.waiting, inputs.word_bits, switches.candidate_ports)):
+    for index in range(list_members(inputs.nonempty_inputs, inputs.word_bits, switches.candidate_ports)):
         port = switches.candidate_ports[index]
         lane = _chosen_lane(switches, out_ports, port, cycle)
         if lane < 0:
             continue
-        output = inputs.first[port, lane].output
+        output = inputs.head_route[port, lane].output
         if output == DROPPED:
             if grant_flit(switches, out_ports, packets, port, lane, grants, count):
                 schedule(packets, grants[count].packet, cycle + CROSSED, TO_SINK, NOBODY)
@@ -124,13 +124,15 @@ def allocate(
         switches.choice[port] = lane
         local = local_port(inputs, port)
         to = port - local + output
-        switches.asked[asked] = to
-        asked += switches.nearest[to] == 0
-        switches.nearest[to] = max(switches.nearest[to], round_robin_priority(inputs, local, switches.last_input[to]))
+        switches.requested_outputs[asked] = to
+        asked += switches.best_priority[to] == 0
+        switches.best_priority[to] = max(
+            switches.best_priority[to], round_robin_priority(inputs, local, switches.last_input[to])
+        )
     for index in range(asked):
-        to = switches.asked[index]
-        local = port_with_priority(inputs, switches.nearest[to], switches.last_input[to])
-        switches.last_input[to], switches.nearest[to] = local, 0
+        to = switches.requested_outputs[index]
+        local = port_with_priority(inputs, switches.best_priority[to], switches.last_input[to])
+        switches.last_input[to], switches.best_priority[to] = local, 0
         port = to - local_port(inputs, to) + local
         lane = switches.choice[port]
         if switches.granted[port, lane] == 0:

@@ -40,17 +40,17 @@ class OutputPort:
 
     Parameters
     ----------
-    busy : int
+    free_from : int
         First cycle in which the output takes part in allocation.
     last_input : int
         Input granted last.
-    nearest : int
+    best_priority : int
         Scratch of a cycle: largest ``round_robin_priority`` among the inputs that request the output; 0 if none does.
     """
 
-    busy: Int64
+    free_from: Int64
     last_input: Int32
-    nearest: Int32
+    best_priority: Int32
 
 
 class IBSwitches(NamedTuple):
@@ -68,10 +68,10 @@ class IBSwitches(NamedTuple):
         Scratch of a cycle: inputs with a packet.
     choice : array of int64, (all ports,)
         Scratch of a cycle: VL that each input picked.
-    asked : array of int64, (all ports,)
+    requested_outputs : array of int64, (all ports,)
         Scratch of a cycle: requested outputs.
     regs : array of int64, (2,)
-        Scratch of a cycle: length of ``candidate_ports``, -1 before it is listed; length of ``asked``.
+        Scratch of a cycle: length of ``candidate_ports``, -1 before it is listed; length of ``requested_outputs``.
     """
 
     inputs: Inputs
@@ -79,7 +79,7 @@ class IBSwitches(NamedTuple):
     output: Records[OutputPort]
     candidate_ports: NDArray[np.int64]
     choice: NDArray[np.int64]
-    asked: NDArray[np.int64]
+    requested_outputs: NDArray[np.int64]
     regs: NDArray[np.int64]
 
 
@@ -107,7 +107,7 @@ class FasterIBSwitches(NamedTuple):
     output: Records[OutputPort]
     candidate_ports: NDArray[np.int64]
     choice: NDArray[np.int64]
-    asked: NDArray[np.int64]
+    requested_outputs: NDArray[np.int64]
     regs: NDArray[np.int64]
     iterations: int
     speed: int
@@ -169,11 +169,11 @@ def _chosen_lane(switches: Any, out_ports: OutputPorts, port: int, cycle: int) -
     last = inputs.port[port].last_lane
     while left != 0:
         lane = next_member(left, last)
-        head = inputs.first[port, lane]
+        head = inputs.head_route[port, lane]
         if head.output == DROPPED:
             return lane
         to = first + head.output
-        free_from = switches.output[to].busy
+        free_from = switches.output[to].free_from
         if free_from <= cycle:
             if has_space_for_largest(out_ports, to, head.lane, cycle):
                 return lane
@@ -181,7 +181,7 @@ def _chosen_lane(switches: Any, out_ports: OutputPorts, port: int, cycle: int) -
         retry = min(retry, free_from)
         left &= ~(1 << lane)
         last = lane
-    inputs.port[port].retry = retry
+    inputs.port[port].retry_cycle = retry
     return -1
 
 
@@ -214,7 +214,7 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
 def list_waiting(switches: Any) -> None:
     """List the inputs with a packet, before the packets of a cycle arrive."""
     inputs = switches.inputs
-    switches.regs[LISTED] = list_members(inputs.waiting, inputs.word_bits, switches.candidate_ports)
+    switches.regs[LISTED] = list_members(inputs.nonempty_inputs, inputs.word_bits, switches.candidate_ports)
 
 
 @inner
@@ -224,16 +224,16 @@ def request_on_arrival(switches: IBSwitches, out_ports: OutputPorts, port: int, 
     The packet is the input's only one. A busy input cannot request an output in this cycle.
     """
     inputs = switches.inputs
-    if inputs.port[port].busy > cycle:
+    if inputs.port[port].free_from > cycle:
         return
-    head = inputs.first[port, lane]
+    head = inputs.head_route[port, lane]
     if head.output == DROPPED:
         switches.candidate_ports[switches.regs[LISTED]] = port
         switches.regs[LISTED] += 1
         return
     local = local_port(inputs, port)
     to = port - local + head.output
-    if switches.output[to].busy <= cycle and has_space_for_largest(out_ports, to, head.lane, cycle):
+    if switches.output[to].free_from <= cycle and has_space_for_largest(out_ports, to, head.lane, cycle):
         switches.regs[ASKED] = _request_output(switches, port, local, lane, to, switches.regs[ASKED])
 
 
@@ -242,9 +242,11 @@ def _request_output(switches: Any, port: int, local: int, lane: int, output_port
     """Request an output for an input's VL and return the new number of requested outputs (IBS-2)."""
     chooser = switches.output[output_port]
     switches.choice[port] = lane
-    switches.asked[asked] = output_port
-    asked += chooser.nearest == 0
-    chooser.nearest = max(int(chooser.nearest), round_robin_priority(switches.inputs, local, chooser.last_input))
+    switches.requested_outputs[asked] = output_port
+    asked += chooser.best_priority == 0
+    chooser.best_priority = max(
+        int(chooser.best_priority), round_robin_priority(switches.inputs, local, chooser.last_input)
+    )
     return asked
 
 
@@ -277,13 +279,13 @@ def _run_input_stage(
     for index in range(inputs_left):
         if index < last:
             ahead = switches.candidate_ports[index + AHEAD]
-            prefetch(inputs.first, ahead * inputs.first.shape[1])
+            prefetch(inputs.head_route, ahead * inputs.head_route.shape[1])
             prefetch_first(packets, inputs.queues, ahead)
         port = switches.candidate_ports[index]
         lane = _chosen_lane(switches, out_ports, port, cycle)
         if lane < 0:
             continue
-        output = inputs.first[port, lane].output
+        output = inputs.head_route[port, lane].output
         if output == DROPPED:
             last_lane = inputs.port[port].last_lane
             start_dropping(inputs, packets, port, lane, cycle, speed_of(switches), grants, grant_count)
@@ -316,14 +318,14 @@ def _run_output_stage(
     """
     inputs, outputs = switches.inputs, switches.output
     for index in range(asked):
-        to = switches.asked[index]
+        to = switches.requested_outputs[index]
         chooser = outputs[to]
-        local = port_with_priority(inputs, chooser.nearest, chooser.last_input)
-        chooser.nearest = 0
+        local = port_with_priority(inputs, chooser.best_priority, chooser.last_input)
+        chooser.best_priority = 0
         port = to - local_port(inputs, to) + local
         last_lane = inputs.port[port].last_lane
         lane, speed = switches.choice[port], speed_of(switches)
-        chooser.busy = start_crossing(inputs, packets, port, lane, cycle, speed, grants, grant_count)
+        chooser.free_from = start_crossing(inputs, packets, port, lane, cycle, speed, grants, grant_count)
         if moves:
             chooser.last_input = local
         else:

@@ -26,19 +26,19 @@ class WaitingBlocks:
 
     Parameters
     ----------
-    changed : int
+    sweepable_from : int
         First cycle in which the sweep can find the current value.
     blocks : int
         Current value.
-    found : int
-        Value found by the last sweep before ``changed``.
+    swept : int
+        Value found by the last sweep before ``sweepable_from``.
     swept_before : int
         Value found by the sweep before that sweep.
     """
 
-    changed: Int64
+    sweepable_from: Int64
     blocks: Int32
-    found: Int32
+    swept: Int32
     swept_before: Int32
 
 
@@ -107,11 +107,11 @@ def measured_blocks(input_measure: InputMeasure, port: int, lane: int, cycle: in
     waiting_state = input_measure.waiting[port, lane]
     place = _sweep_position(input_measure, port, lane)
     since = _last_sweep(input_measure, place, cycle - _SHOWN)
-    if since >= waiting_state.changed:
+    if since >= waiting_state.sweepable_from:
         return int(waiting_state.blocks)
     return int(
-        waiting_state.found
-        if since == _last_sweep(input_measure, place, waiting_state.changed - 1)
+        waiting_state.swept
+        if since == _last_sweep(input_measure, place, waiting_state.sweepable_from - 1)
         else waiting_state.swept_before
     )
 
@@ -126,16 +126,16 @@ def _add_waiting_blocks(
         return
     output = port - local_port(inputs, port) + field.output
     waiting_state = input_measure.waiting[output, field.lane]
-    if waiting_state.changed != cycle:
+    if waiting_state.sweepable_from != cycle:
         since = _last_sweep(input_measure, _sweep_position(input_measure, output, field.lane), cycle - 1)
-        if since >= waiting_state.changed:  # the sweep visited this position since the last change
+        if since >= waiting_state.sweepable_from:  # the sweep visited this position since the last change
             waiting_state.swept_before = (
                 waiting_state.blocks
-                if since - input_measure.sweep_cycles >= waiting_state.changed
-                else waiting_state.found
+                if since - input_measure.sweep_cycles >= waiting_state.sweepable_from
+                else waiting_state.swept
             )
-            waiting_state.found = waiting_state.blocks
-        waiting_state.changed = cycle
+            waiting_state.swept = waiting_state.blocks
+        waiting_state.sweepable_from = cycle
     waiting_state.blocks += blocks
 
 

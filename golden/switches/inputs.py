@@ -48,16 +48,16 @@ class InputPort:
 
     Parameters
     ----------
-    busy : int
+    free_from : int
         First cycle in which the input takes part in allocation again.
-    retry : int
+    retry_cycle : int
         Earliest cycle in which a request that failed can succeed; 0 after a new first packet.
     last_lane : int
         VL granted last.
     """
 
-    busy: Int64
-    retry: Int64
+    free_from: Int64
+    retry_cycle: Int64
     last_lane: Int32
 
 
@@ -103,33 +103,33 @@ class Inputs(NamedTuple):
         Width of a port number within its word; the ports of a switch fill one or several words of a bit set.
     queues : Queues
         Packets by input and VL, including the first packets.
-    first : Records of Route, (all ports, lanes)
+    head_route : Records of Route, (all ports, lanes)
         Route of the first packet of each non-empty queue.
     port : Records of InputPort, (all ports,)
         Allocation state.
-    waiting : array of int64, (words,)
+    nonempty_inputs : array of int64, (words,)
         Bit set of inputs with a packet. Omni-Path switches also use the bits above the ports, for central buffers.
     lft : array of uint8, (switches or all ports, LIDs)
-        Output port (from 0) by DLID, with a row per switch or per input; 255 for none. Zero LIDs wide if ``rule`` is
-        used.
-    rule : array of int64
+        Output port (from 0) by DLID, with a row per switch or per input; 255 for none. Zero LIDs wide if ``tree_rule``
+        is used.
+    tree_rule : array of int64
         Parameters of table-free forwarding in a tree (``tree_rule.py``), or ``NO_RULE``.
-    drops : array of int64, (switches, drop causes)
+    drop_counts : array of int64, (switches, drop causes)
         Number of dropped packets, by ``DropCause``.
-    members : TableChoice or RandomChoice
+    trunk_choice : TableChoice or RandomChoice
         Choice among the members of trunks.
     """
 
     port_bits: int
     word_bits: int
     queues: Queues
-    first: Records[Route]
+    head_route: Records[Route]
     port: Records[InputPort]
-    waiting: NDArray[np.int64]
+    nonempty_inputs: NDArray[np.int64]
     lft: NDArray[np.uint8]
-    rule: NDArray[np.int64]
-    drops: NDArray[np.int64]
-    members: Any
+    tree_rule: NDArray[np.int64]
+    drop_counts: NDArray[np.int64]
+    trunk_choice: Any
 
 
 LookUp = tuple[int, int, int]
@@ -212,7 +212,7 @@ def output_of(inputs: Inputs, port: int, dlid: int) -> int:
     """Return the output for a DLID and an input, or ``UNASSIGNED``."""
     if dlid < inputs.lft.shape[1]:
         return int(inputs.lft[lft_row(inputs, port), dlid])
-    return tree_output(inputs.rule, switch_of(inputs, port), dlid)
+    return tree_output(inputs.tree_rule, switch_of(inputs, port), dlid)
 
 
 @inner
@@ -235,20 +235,20 @@ def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route
     arrived_on = field.lane
     output, lane, channel = route
     if output == DROPPED:
-        inputs.drops[switch, lane] += 1  # a dropped packet has its drop cause in place of a lane
-    field.output, field.lane, field.channel, field.arrived = output, lane, channel, cycle - ROUTED
+        inputs.drop_counts[switch, lane] += 1  # a dropped packet has its drop cause in place of a lane
+    field.output, field.lane, field.channel, field.head_arrival = output, lane, channel, cycle - ROUTED
     field.hops += 1
     was_empty = inputs.queues.filled[port].lanes == 0
     if push_packet(packets, inputs.queues, port, arrived_on, packet):
         _record_first(inputs, packets, port, arrived_on, packet)
-        inputs.port[port].retry = 0
-    inputs.waiting[word_of(inputs, port)] |= bit_of(inputs, port)
+        inputs.port[port].retry_cycle = 0
+    inputs.nonempty_inputs[word_of(inputs, port)] |= bit_of(inputs, port)
     return was_empty
 
 
 @inner
 def _record_first(inputs: Inputs, packets: Packets, port: int, lane: int, packet: int) -> None:
-    first, field = inputs.first[port, lane], packets.pool[packet]
+    first, field = inputs.head_route[port, lane], packets.pool[packet]
     first.output, first.lane = field.output, field.lane
 
 
@@ -260,7 +260,7 @@ def list_ready(inputs: Inputs, ports: NDArray[np.int64], port_count: int, cycle:
         port = ports[index]
         ports[left] = port
         state = inputs.port[port]
-        left += max(state.busy, state.retry) <= cycle
+        left += max(state.free_from, state.retry_cycle) <= cycle
     return left
 
 
@@ -271,9 +271,9 @@ def ready_inputs(inputs: Inputs, switch: int, candidates: int, cycle: int) -> in
     while left != 0:
         port = lowest_member(left)
         left &= left - 1
-        if inputs.port[first + port].busy <= cycle:
+        if inputs.port[first + port].free_from <= cycle:
             ready |= 1 << port
-            prefetch(inputs.first, (first + port) * inputs.first.shape[1])
+            prefetch(inputs.head_route, (first + port) * inputs.head_route.shape[1])
     return ready
 
 
@@ -299,7 +299,7 @@ def pop_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
     if following != NOBODY:
         _record_first(inputs, packets, port, lane, following)
     elif inputs.queues.filled[port].lanes == 0:
-        inputs.waiting[word_of(inputs, port)] &= ~bit_of(inputs, port)
+        inputs.nonempty_inputs[word_of(inputs, port)] &= ~bit_of(inputs, port)
     return packet
 
 
@@ -311,10 +311,10 @@ def start_crossing(
     packet = pop_first(inputs, packets, port, lane)
     inputs.port[port].last_lane = lane
     field = packets.pool[packet]
-    inputs.port[port].busy = last_crossing_cycle(cycle, field.flits, cycle - field.arrived, speed)
+    inputs.port[port].free_from = last_crossing_cycle(cycle, field.flits, cycle - field.head_arrival, speed)
     grant = grants[row]
     grant.port, grant.packet, grant.lane = port, packet, lane
-    return inputs.port[port].busy
+    return inputs.port[port].free_from
 
 
 @inner

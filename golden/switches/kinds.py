@@ -96,10 +96,10 @@ def _allocate_one(
 def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
     inputs, count = switches.inputs, 0
     more = inputs.port_bits - inputs.word_bits
-    for switch in range(len(inputs.drops)):
-        any_waits = inputs.waiting[switch << more]
+    for switch in range(len(inputs.drop_counts)):
+        any_waits = inputs.nonempty_inputs[switch << more]
         for word in range((switch << more) + 1, (switch + 1) << more):
-            any_waits |= inputs.waiting[word]
+            any_waits |= inputs.nonempty_inputs[word]
         if any_waits != 0:
             count = _allocate_one(switches, out_ports, packets, switch, cycle, grants, count)
     return count
@@ -228,7 +228,7 @@ def receive_packet(switches: Any, packets: Packets, port: int, packet: int, cycl
     output, lane, channel = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
     if output != DROPPED:
         switch, local = switch_of(inputs, port), local_port(inputs, port)
-        output = drawn_member(inputs.members, packets, packet, switch, port - local, local, output, cycle - ROUTED)
+        output = drawn_member(inputs.trunk_choice, packets, packet, switch, port - local, local, output, cycle - ROUTED)
     return queue_routed(inputs, packets, port, packet, (output, lane, channel), cycle)
 
 

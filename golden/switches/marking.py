@@ -41,17 +41,17 @@ class LaneMeasure:
 
     Parameters
     ----------
-    changed : int
+    requests_from : int
         Cycle from which the packet granted last requests the link.
-    granted : int
+    granted_blocks : int
         Blocks of that packet.
     marked : int
         Packets that received FECN here since the start of the run.
     """
 
-    changed: Int64
+    requests_from: Int64
     marked: Int64
-    granted: Int32
+    granted_blocks: Int32
 
 
 class Marking(NamedTuple):
@@ -105,7 +105,7 @@ def marking_enabled(marking: Any) -> bool:
 def _note_grant(marking: Marking, port: int, lane: int, blocks: int, start_cycle: int) -> None:
     if port < len(marking.idle_from) and not marking.by_inputs:
         lane_state = marking.lane[port, lane]
-        lane_state.changed, lane_state.granted = start_cycle, blocks
+        lane_state.requests_from, lane_state.granted_blocks = start_cycle, blocks
 
 
 @by_type({Marking: _note_grant}, default=True)
@@ -171,21 +171,21 @@ class PacketStart(NamedTuple):
     ----------
     blocks : int
         Packet size.
-    taken : int
+    buffer_blocks : int
         Occupied and reserved blocks of the VL in the output buffer, including grants of this cycle.
     markable : bool
         Whether the packet is not a CNP.
     has_fecn : bool
         Whether the packet already has FECN.
-    until : int
+    free_from : int
         First cycle in which the link is free again.
     """
 
     blocks: int
-    taken: int
+    buffer_blocks: int
     markable: bool
     has_fecn: bool
-    until: int
+    free_from: int
 
 
 @inner
@@ -196,9 +196,13 @@ def _is_marked(marking: Marking, port: int, lane: int, start: PacketStart, cycle
     if marking.by_inputs:
         measure = measured_blocks(marking.inputs, port, lane, cycle)
     else:
-        measure = start.taken - lane_state.granted if lane_state.changed == cycle + CROSSED else start.taken
+        measure = (
+            start.buffer_blocks - lane_state.granted_blocks
+            if lane_state.requests_from == cycle + CROSSED
+            else start.buffer_blocks
+        )
     note_idle_cycles(marking.markers, port, max(cycle - marking.idle_from[port], 0))
-    marking.idle_from[port] = start.until
+    marking.idle_from[port] = start.free_from
     marked = start_packet(marking.markers, port, lane, measure, start.blocks, start.markable)
     lane_state.marked += marked and not start.has_fecn
     return marked

@@ -79,7 +79,7 @@ def new_opa_flit_switches(
     *, central: BufferOccupancy, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPAFlitSwitches:
     """Return empty switches with the given tables. ``central`` has one buffer for each MPort of each switch."""
-    ports, lanes = sc2sc.shape[1], central.taken.shape[1]
+    ports, lanes = sc2sc.shape[1], central.lane.shape[1]
     mports = mports_of(ports)
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     total = len(inputs.port)
@@ -123,12 +123,12 @@ def allocate_one(
 
     The grants are appended to the first ``grant_count`` grants; return the new count.
     """
-    left = switches.inputs.waiting[switch] >> OPA_PORTS
+    left = switches.inputs.nonempty_inputs[switch] >> OPA_PORTS
     while left != 0:
         mport = lowest_member(left)
         left &= left - 1
         if not begin_cycle(switches.centre, switch * switches.mports + mport):
-            switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + mport))
+            switches.inputs.nonempty_inputs[switch] &= ~(1 << (OPA_PORTS + mport))
     for _ in range(INNER_FLITS):
         before = grant_count
         grant_count = _run_pass(switches, out_ports, packets, switch, cycle, grants, grant_count)
@@ -181,7 +181,7 @@ def _run_input_stage(
     of grants.
     """
     inputs, first, ports = switches.inputs, switch << switches.inputs.port_bits, switches.sc2sc.shape[1]
-    requested, left = 0, inputs.waiting[switch] & ((1 << OPA_PORTS) - 1)
+    requested, left = 0, inputs.nonempty_inputs[switch] & ((1 << OPA_PORTS) - 1)
     while left != 0:
         port = lowest_member(left)
         left &= left - 1
@@ -189,7 +189,7 @@ def _run_input_stage(
         if lane < 0:
             continue
         switches.choice[port] = lane
-        to = int(inputs.first[first + port, lane].output)
+        to = int(inputs.head_route[first + port, lane].output)
         if to == DROPPED:
             if grant_flit(switches, out_ports, packets, first + port, lane, grants, grant_count):
                 schedule(packets, grants[grant_count].packet, cycle + CROSSED, TO_SINK, NOBODY)
@@ -213,8 +213,8 @@ def _lane_of_input(
         lane = next_member(left, last)
         done = switches.granted[here, lane]
         packet = packets.pool[inputs.queues.queue[here, lane].head]
-        if packet.arrived + ROUTED + done <= cycle:
-            output, outgoing_vl = inputs.first[here, lane].output, inputs.first[here, lane].lane
+        if packet.head_arrival + ROUTED + done <= cycle:
+            output, outgoing_vl = inputs.head_route[here, lane].output, inputs.head_route[here, lane].lane
             if done != 0 or output == DROPPED:
                 return lane
             if output // MPORT == mport:
@@ -236,7 +236,7 @@ def _run_read_port_stage(
 
     Return the extended mask of requested resources.
     """
-    left = switches.inputs.waiting[switch] >> OPA_PORTS
+    left = switches.inputs.nonempty_inputs[switch] >> OPA_PORTS
     while left != 0:
         mport = lowest_member(left)
         left &= left - 1
@@ -284,7 +284,7 @@ def _output_can_accept(
     switches: OPAFlitSwitches, out_ports: OutputPorts, packets: Packets, buffer: int, lane: int, cycle: int
 ) -> bool:
     """Return whether the next flit of a central VL has space in its output buffer."""
-    if switches.centre.lane[buffer, lane].gone != 0:
+    if switches.centre.lane[buffer, lane].granted != 0:
         return True
     output = packets.pool[first_packet(switches.centre, buffer, lane)].output
     first = buffer // switches.mports << switches.inputs.port_bits
@@ -356,7 +356,7 @@ def _grant_reader(
     """Grant the central write port of an output to the next flit of a central VL."""
     centre = switches.centre
     packet = first_packet(centre, buffer, lane)
-    if centre.lane[buffer, lane].gone == 0:
+    if centre.lane[buffer, lane].granted == 0:
         reserve_space(out_ports, packets, output_port, packet)
     if read_flit(centre, packets, buffer, lane, out_ports.returns.flit_shift):
         _note_complete(switches, packet, output_port)
@@ -387,12 +387,12 @@ def _grant_links(
         local = MPORT * mport + candidate
         port, lane = (switch << inputs.port_bits) + local, switches.choice[local]
         is_first = switches.granted[port, lane] == 0
-        if is_first and not can_write(centre, out_ports, buffer, inputs.first[port, lane].lane):
+        if is_first and not can_write(centre, out_ports, buffer, inputs.head_route[port, lane].lane):
             continue
         packet = inputs.queues.queue[port, lane].head
         if is_first:
             start_writing(centre, packets, buffer, packet)
-            inputs.waiting[switch] |= 1 << (OPA_PORTS + mport)
+            inputs.nonempty_inputs[switch] |= 1 << (OPA_PORTS + mport)
         state.last_input = candidate
         is_last = grant_flit(switches, out_ports, packets, port, lane, grants, grant_count)
         write_flit(centre, packets, buffer, packet, is_last)

@@ -82,7 +82,7 @@ def new_opa_switches(
     *, central: BufferOccupancy, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPASwitches:
     """Return empty switches with the given tables. ``central`` has one buffer for each MPort of each switch."""
-    ports, lanes = sc2sc.shape[1], central.taken.shape[1]
+    ports, lanes = sc2sc.shape[1], central.lane.shape[1]
     mports = mports_of(ports)
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     total = len(inputs.port)
@@ -156,7 +156,7 @@ def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> 
     """Append a packet to its central-buffer queue, in the first cycle in which it takes part in allocation."""
     push_packet(packets, switches.centre.queues, buffer, packets.pool[packet].lane, packet)
     switch = buffer // switches.mports
-    switches.inputs.waiting[switch] |= 1 << (OPA_PORTS + buffer - switch * switches.mports)
+    switches.inputs.nonempty_inputs[switch] |= 1 << (OPA_PORTS + buffer - switch * switches.mports)
 
 
 @inner
@@ -176,7 +176,7 @@ def _lane_of_input(switches: OPASwitches, out_ports: OutputPorts, port: int, cyc
     left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
     while left != 0:
         lane = next_member(left, last)
-        output, outgoing_vl = inputs.first[port, lane].output, inputs.first[port, lane].lane
+        output, outgoing_vl = inputs.head_route[port, lane].output, inputs.head_route[port, lane].lane
         if output == DROPPED:
             return lane
         if output // MPORT == mport:
@@ -207,8 +207,8 @@ def _lane_of_read_port(
     """
     centre, inputs = switches.centre, switches.inputs
     first = buffer // switches.mports << inputs.port_bits
-    left, last = centre.queues.filled[buffer].lanes, centre.read[buffer, read_port].last_lane
-    other = centre.read[buffer, 1 - read_port]
+    left, last = centre.queues.filled[buffer].lanes, centre.read_port[buffer, read_port].last_lane
+    other = centre.read_port[buffer, 1 - read_port]
     if other.free_from > cycle:
         left &= ~(1 << other.lane)
     if excluded_lane >= 0:
@@ -230,9 +230,9 @@ def _start_read(switches: OPASwitches, packets: Packets, buffer: int, read_port:
     packet = pop_packet(packets, centre.queues, buffer, lane)
     if centre.queues.filled[buffer].lanes == 0:
         switch = buffer // switches.mports
-        switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + buffer - switch * switches.mports))
+        switches.inputs.nonempty_inputs[switch] &= ~(1 << (OPA_PORTS + buffer - switch * switches.mports))
     field = packets.pool[packet]
-    start_reading(centre, buffer, read_port, lane, field.flits, field.blocks, cycle, cycle - 1 - field.arrived)
+    start_reading(centre, buffer, read_port, lane, field.flits, field.blocks, cycle, cycle - 1 - field.head_arrival)
     return packet
 
 
@@ -281,7 +281,7 @@ def _run_input_stage(
     """
     inputs, candidates, choice = switches.inputs, switches.candidates, switches.choice
     first, ports, requested_outputs = switch << inputs.port_bits, switches.sc2sc.shape[1], 0
-    left = ready_inputs(inputs, switch, inputs.waiting[switch] & ((1 << OPA_PORTS) - 1), cycle)
+    left = ready_inputs(inputs, switch, inputs.nonempty_inputs[switch] & ((1 << OPA_PORTS) - 1), cycle)
     while left != 0:
         port = lowest_member(left)
         left &= left - 1
@@ -289,7 +289,7 @@ def _run_input_stage(
         if lane < 0:
             continue
         choice[port] = lane
-        to = int(inputs.first[first + port, lane].output)
+        to = int(inputs.head_route[first + port, lane].output)
         if to == DROPPED:
             start_dropping(inputs, packets, first + port, lane, cycle, INNER_FLITS, grants, grant_count)
             grant_count += 1
@@ -309,13 +309,13 @@ def _run_read_port_stage(
     Return the extended mask of requested resources.
     """
     inputs, centre, choice, mports = switches.inputs, switches.centre, switches.choice, switches.mports
-    left = inputs.waiting[switch] >> OPA_PORTS
+    left = inputs.nonempty_inputs[switch] >> OPA_PORTS
     while left != 0:
         mport = lowest_member(left)
         left &= left - 1
         buffer, taken = switch * mports + mport, -1
         for reader in range(READERS):
-            if centre.read[buffer, reader].free_from > cycle:
+            if centre.read_port[buffer, reader].free_from > cycle:
                 continue
             lane = _lane_of_read_port(switches, out_ports, packets, buffer, reader, taken, cycle)
             if lane < 0:
@@ -362,7 +362,9 @@ def _grant_output(
         lane = switches.choice[OPA_PORTS + number]
         grants[grant_count].port = NOBODY
         grants[grant_count].packet = _start_read(switches, packets, buffer, number % READERS, lane, cycle)
-        until = switches.write_port[output_port, CENTRAL] = switches.centre.read[buffer, number % READERS].free_from
+        until = switches.write_port[output_port, CENTRAL] = switches.centre.read_port[
+            buffer, number % READERS
+        ].free_from
     packet = grants[grant_count].packet
     switches.written[output_port, packets.pool[packet].lane] = until
     reserve_and_schedule(out_ports, packets, output_port, packet, cycle + CROSSED)

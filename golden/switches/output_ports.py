@@ -90,13 +90,13 @@ class Head:
 
     Parameters
     ----------
-    waited : int
+    credit_wait_cycles : int
         Cycles in which the link was free but the lane's head had no credit, summed since the start of the run.
     blocks : int
         Size of the head packet.
     """
 
-    waited: Int64
+    credit_wait_cycles: Int64
     blocks: Int16
 
 
@@ -125,13 +125,13 @@ class LaneCounters:
     ----------
     flits, packets : int
         Flits and packets sent since the start of the run.
-    asked : int
+    queued_cycles : int
         Cycles between a packet's link request and its start, summed over all packets.
     contested : int
         Packets that started while a packet of another VL could have started.
     """
 
-    asked: Int64
+    queued_cycles: Int64
     flits: Int64
     packets: Int64
     contested: Int64
@@ -150,7 +150,7 @@ class OutputPorts(NamedTuple):
         Scratch of one port's decision: sizes of the heads, and of the packets behind them if the scheduler needs them.
     buffer : BufferOccupancy
         Output buffers.
-    remote : BufferOccupancy or FCPLimits
+    remote_credit : BufferOccupancy or FCPLimits
         Credits for the buffer at the other end of each cable.
     returns : Returns
         Space being freed: in the remote buffers, or, with flow-control packets, in the port's own input buffer.
@@ -178,7 +178,7 @@ class OutputPorts(NamedTuple):
     head: Records[Head]
     sizes: NDArray[np.int64]
     buffer: BufferOccupancy
-    remote: RemoteCredit
+    remote_credit: RemoteCredit
     returns: Returns
     bank: Bank
     free_from: NDArray[np.int64]
@@ -203,13 +203,13 @@ def new_output_ports(
     starvation: Any = NoStarvation(),  # noqa: B008 - it is never changed
 ) -> OutputPorts:
     """Return ports without packets and with idle links."""
-    ports, lanes = len(buffer.taken), buffer.taken.shape[1]
+    ports, lanes = len(buffer.lane), buffer.lane.shape[1]
     return OutputPorts(
         queues=new_queues(ports, lanes),
         head=new_records(Head, ports, lanes),
         sizes=np.zeros((2, lanes + 1), np.int64),
         buffer=buffer,
-        remote=remote_credit,
+        remote_credit=remote_credit,
         returns=returns,
         bank=bank,
         free_from=np.zeros(ports, np.int64),
@@ -291,7 +291,7 @@ def reserve_space(out_ports: OutputPorts, packets: Packets, port: int, packet: i
 @inner
 def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
     """Append a packet to its egress queue. Its space is reserved, and its first flit has arrived."""
-    packets.pool[packet].asks = cycle
+    packets.pool[packet].link_request_cycle = cycle
     if push_packet(packets, out_ports.queues, port, lane, packet):
         out_ports.head[port, lane].blocks = packets.pool[packet].blocks
 
@@ -299,21 +299,21 @@ def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
 @inner
 def send_due_fcp(out_ports: OutputPorts, port: int, receiving_end: int, cycle: int, flight: int) -> bool:
     """Send a flow-control packet if one is due and the link permits it. Return whether one is sent."""
-    if fcp_period(out_ports.remote) == 0:
+    if fcp_period(out_ports.remote_credit) == 0:
         return False
     is_free = out_ports.free_from[port] <= cycle
-    on_sideband = uses_sideband(out_ports.remote)
+    on_sideband = uses_sideband(out_ports.remote_credit)
     if not (is_free or on_sideband):
         return False
-    apply_returns(out_ports.returns, out_ports.remote, port, cycle)
-    if not fcp_due(out_ports.remote, port, cycle):
+    apply_returns(out_ports.returns, out_ports.remote_credit, port, cycle)
+    if not fcp_due(out_ports.remote_credit, port, cycle):
         return False
     if on_sideband:
-        send_fcp(out_ports.remote, port, receiving_end, cycle, flight)
+        send_fcp(out_ports.remote_credit, port, receiving_end, cycle, flight)
         return False
     holds = cycles_on_link(out_ports, port, 1)
     note_link_pause(out_ports.marking, port, cycle, cycle + holds)
-    send_fcp(out_ports.remote, port, receiving_end, cycle, flight + holds - 1)
+    send_fcp(out_ports.remote_credit, port, receiving_end, cycle, flight + holds - 1)
     if holds > 1:
         out_ports.free_from[port] = cycle + holds
     return True
@@ -327,7 +327,7 @@ def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int)
         return False
     size = packets.pool[following].blocks
     out_ports.sizes[1, lane] = size
-    return has_credit(out_ports.remote, port, lane, out_ports.head[port, lane].blocks + size)
+    return has_credit(out_ports.remote_credit, port, lane, out_ports.head[port, lane].blocks + size)
 
 
 @inner
@@ -370,7 +370,7 @@ def _see_times(out_ports: OutputPorts, packets: Packets, port: int, cycle: int) 
     while left != 0:
         lane = lowest_member(left)
         left &= left - 1
-        see_arrival(state, lane, packets.pool[out_ports.queues.queue[port, lane].head].asks)
+        see_arrival(state, lane, packets.pool[out_ports.queues.queue[port, lane].head].link_request_cycle)
 
 
 @inner
@@ -384,18 +384,18 @@ def _fitting_heads(
     """Return two bit masks: VLs whose head has credit, and VLs whose second packet has credit after the head."""
     can, behind, left = 0, 0, out_ports.queues.filled[port].lanes
     if left != 0:
-        apply_returns(out_ports.returns, out_ports.remote, port, cycle)
-        begin_decision(out_ports.remote, port, cycle)
+        apply_returns(out_ports.returns, out_ports.remote_credit, port, cycle)
+        begin_decision(out_ports.remote_credit, port, cycle)
     while left != 0:
         lane = lowest_member(left)
         left &= left - 1
         head = out_ports.head[port, lane]
         blocks = head.blocks
         out_ports.sizes[0, lane] = blocks
-        if has_credit(out_ports.remote, port, lane, blocks):
+        if has_credit(out_ports.remote_credit, port, lane, blocks):
             can |= 1 << lane
         else:
-            head.waited += ready
+            head.credit_wait_cycles += ready
             if ready:
                 note_starved(out_ports.marking, port, lane)
         if uses_second_packets(out_ports.bank) and _fits_behind(out_ports, packets, port, lane):
@@ -412,8 +412,8 @@ def starts_on_arrival(out_ports: OutputPorts) -> bool:
     """
     return (
         not uses_second_packets(out_ports.bank)
-        and fcp_period(out_ports.remote) == 0
-        and not decides_late(out_ports.remote)
+        and fcp_period(out_ports.remote_credit) == 0
+        and not decides_late(out_ports.remote_credit)
     )
 
 
@@ -429,7 +429,7 @@ def return_space(
 ) -> None:
     """Start to free the space of ``size`` (flits, blocks) that a port tracks, from cycle ``start_cycle`` on."""
     begin_packet_return(
-        out_ports.returns, out_ports.remote, link_end, cycle, start_cycle, lane, size[0], size[1], flits_ahead
+        out_ports.returns, out_ports.remote_credit, link_end, cycle, start_cycle, lane, size[0], size[1], flits_ahead
     )
     sleep = out_ports.sleep[link_end]
     sleep.until = min(sleep.until, start_cycle)
@@ -442,11 +442,11 @@ def start_unqueued(out_ports: OutputPorts, packets: Packets, port: int, packet: 
     The port has no other packet, its scheduler is at rest, and the link is free.
     """
     field = packets.pool[packet]
-    field.asks = cycle
-    apply_returns(out_ports.returns, out_ports.remote, port, cycle)
+    field.link_request_cycle = cycle
+    apply_returns(out_ports.returns, out_ports.remote_credit, port, cycle)
     lane = int(field.lane)
-    if not has_credit(out_ports.remote, port, lane, field.blocks):
-        out_ports.head[port, lane].waited += 1
+    if not has_credit(out_ports.remote_credit, port, lane, field.blocks):
+        out_ports.head[port, lane].credit_wait_cycles += 1
         note_starved(out_ports.marking, port, lane)
         return False
     out_ports.sending[port].idle_decisions = 0
@@ -478,7 +478,7 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     """Start a packet: it consumes credits, is marked if due, and enters the statistics."""
     sending = out_ports.sending[port]
     blocks = packets.pool[packet].blocks
-    take_remote(out_ports.remote, port, lane, blocks)
+    take_remote(out_ports.remote_credit, port, lane, blocks)
     free_sent_space(out_ports, port, cycle)
     flits = packets.pool[packet].flits
     sending.lane, sending.start_cycle, sending.flits, sending.blocks = lane, cycle, flits, blocks
@@ -486,7 +486,7 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     sending.freed_blocks, out_ports.free_from[port] = 0, free_from
     field = packets.pool[packet]
     is_cnp, has_fecn = field.bth & BECN != 0, field.bth & FECN != 0
-    taken = out_ports.buffer.taken[port, lane].blocks
+    taken = out_ports.buffer.lane[port, lane].blocks
     start = PacketStart(blocks, taken, not is_cnp, has_fecn, free_from)
     if is_marked(out_ports.marking, port, lane, start, cycle):
         field.bth |= FECN
@@ -495,5 +495,5 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
         sending.freed_blocks = blocks
     counters = out_ports.counters[port, lane]
     counters.packets += 1
-    counters.asked += cycle - packets.pool[packet].asks
+    counters.queued_cycles += cycle - packets.pool[packet].link_request_cycle
     counters.flits += flits

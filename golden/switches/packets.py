@@ -59,7 +59,7 @@ class Packet:
     ----------
     next : int
         Next packet in the same list.
-    place : int
+    event_place : int
         Port or buffer of the next event.
     blocks, flits : int
         Packet size in blocks and in flits.
@@ -80,18 +80,18 @@ class Packet:
         Number of switches passed.
     bth : int
         Congestion bits of the base transport header: ``FECN``, ``BECN`` or both. Only a CNP has BECN.
-    arrived : int
+    head_arrival : int
         Cycle in which the head reached the switch. In a packet that a NIC holds: see ``pacing.next_flow``.
-    asks : int
+    link_request_cycle : int
         Cycle from which the packet requests the link. In a packet that a NIC holds: see ``pacing.last_of_flow``.
     unused_a, unused_b, unused_c : int
         Nothing: they make the record as long as a cache line.
     """
 
     next: Int32
-    place: Int32
-    arrived: Int64
-    asks: Int64
+    event_place: Int32
+    head_arrival: Int64
+    link_request_cycle: Int64
     dlid: Int32
     blocks: Int16
     flits: Int16
@@ -112,7 +112,7 @@ class Origin:
 
     Parameters
     ----------
-    born : int
+    generated_cycle : int
         Cycle of generation.
     source, target : int
         Source NIC and destination NIC.
@@ -126,7 +126,7 @@ class Origin:
         Packet sequence number; 0 for CNPs and without congestion control.
     """
 
-    born: Int64
+    generated_cycle: Int64
     source: Int32
     target: Int32
     stream: Int32
@@ -274,7 +274,7 @@ def schedule(packets: Packets, packet: int, cycle: int, event: int, location: in
     """Schedule an event of a packet for a later cycle, which the calendar must cover."""
     slot = _slot(packets, cycle, event)
     field = packets.pool[packet]
-    field.event, field.place, field.next = event, location, packets.slot[slot]
+    field.event, field.event_place, field.next = event, location, packets.slot[slot]
     packets.slot[slot] = packet
 
 

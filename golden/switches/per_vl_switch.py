@@ -37,11 +37,11 @@ class PerVLSwitches(NamedTuple):
         Input ports.
     tables : VLTables
         Outgoing VLs.
-    busy_input, busy_output : array of int64, (all ports, lanes)
+    input_free_from, output_free_from : array of int64, (all ports, lanes)
         First cycle in which a pair takes part in allocation.
     last_pair : array of int64, (all ports, lanes)
         Input pair that an output pair granted last.
-    asked : array of int64, (words of a switch,)
+    requested_outputs : array of int64, (words of a switch,)
         Scratch of a cycle: bit set of requested outputs.
     requesters : array of int64, (ports,)
         Scratch of a cycle: bit mask of each output's requested VLs.
@@ -51,10 +51,10 @@ class PerVLSwitches(NamedTuple):
 
     inputs: Inputs
     tables: VLTables
-    busy_input: NDArray[np.int64]
-    busy_output: NDArray[np.int64]
+    input_free_from: NDArray[np.int64]
+    output_free_from: NDArray[np.int64]
     last_pair: NDArray[np.int64]
-    asked: NDArray[np.int64]
+    requested_outputs: NDArray[np.int64]
     requesters: NDArray[np.int64]
     first_pair: NDArray[np.int64]
 
@@ -67,10 +67,10 @@ def new_per_vl_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables)
     return PerVLSwitches(
         inputs=inputs,
         tables=tables,
-        busy_input=np.zeros(shape, np.int64),
-        busy_output=np.zeros(shape, np.int64),
+        input_free_from=np.zeros(shape, np.int64),
+        output_free_from=np.zeros(shape, np.int64),
         last_pair=np.full(shape, ports * lanes - 1, np.int64),
-        asked=np.zeros(1 << inputs.port_bits - inputs.word_bits, np.int64),
+        requested_outputs=np.zeros(1 << inputs.port_bits - inputs.word_bits, np.int64),
         requesters=np.zeros(ports, np.int64),
         first_pair=np.zeros((ports, lanes), np.int64),
     )
@@ -90,10 +90,10 @@ def allocate_one(
 
     The grants are appended to the first ``grant_count`` grants; return the new count.
     """
-    inputs, lanes = switches.inputs, switches.busy_input.shape[1]
+    inputs, lanes = switches.inputs, switches.input_free_from.shape[1]
     first, more = switch << inputs.port_bits, inputs.port_bits - inputs.word_bits
     for word in range(1 << more):
-        left = inputs.waiting[(switch << more) + word]
+        left = inputs.nonempty_inputs[(switch << more) + word]
         while left != 0:
             port = (word << inputs.word_bits) + lowest_member(left)
             left &= left - 1
@@ -101,18 +101,18 @@ def allocate_one(
             while ready != 0:
                 lane = lowest_member(ready)
                 ready &= ready - 1
-                if switches.busy_input[first + port, lane] > cycle:
+                if switches.input_free_from[first + port, lane] > cycle:
                     continue
-                output = inputs.first[first + port, lane].output
+                output = inputs.head_route[first + port, lane].output
                 if output == DROPPED:
                     until = start_dropping(inputs, packets, first + port, lane, cycle, SPEED, grants, grant_count)
-                    switches.busy_input[first + port, lane] = until
+                    switches.input_free_from[first + port, lane] = until
                     grant_count += 1
                 elif _request_output(switches, out_ports, first, port * lanes + lane, cycle):
-                    switches.asked[word_of(inputs, output)] |= bit_of(inputs, output)
+                    switches.requested_outputs[word_of(inputs, output)] |= bit_of(inputs, output)
     for word in range(1 << more):
-        outputs = switches.asked[word]
-        switches.asked[word] = 0
+        outputs = switches.requested_outputs[word]
+        switches.requested_outputs[word] = 0
         while outputs != 0:
             output = (word << inputs.word_bits) + lowest_member(outputs)
             outputs &= outputs - 1
@@ -132,10 +132,10 @@ def _request_output(switches: PerVLSwitches, out_ports: OutputPorts, first_pair:
 
     Keep the requesting pair that is first in round-robin order. Return whether the request was made.
     """
-    lanes = switches.busy_input.shape[1]
-    head = switches.inputs.first[first_pair + pair // lanes, pair % lanes]
+    lanes = switches.input_free_from.shape[1]
+    head = switches.inputs.head_route[first_pair + pair // lanes, pair % lanes]
     output, lane = head.output, head.lane
-    if switches.busy_output[first_pair + output, lane] > cycle or not has_space_for_largest(
+    if switches.output_free_from[first_pair + output, lane] > cycle or not has_space_for_largest(
         out_ports, first_pair + output, lane, cycle
     ):
         return False
@@ -159,11 +159,11 @@ def _grant(
     row: int,
 ) -> None:
     """Start to move the packet of an input pair through the crossbar from the next cycle on (IBS-P3)."""
-    inputs, lanes = switches.inputs, switches.busy_input.shape[1]
+    inputs, lanes = switches.inputs, switches.input_free_from.shape[1]
     port, lane = first_pair + pair // lanes, pair % lanes
     until = start_crossing(inputs, packets, port, lane, cycle, SPEED, grants, row)
     packet = grants[row].packet
     to, outgoing_vl = first_pair + packets.pool[packet].output, packets.pool[packet].lane
-    switches.busy_input[port, lane] = switches.busy_output[to, outgoing_vl] = until
+    switches.input_free_from[port, lane] = switches.output_free_from[to, outgoing_vl] = until
     switches.last_pair[to, outgoing_vl] = pair
     reserve_and_schedule(out_ports, packets, to, packet, cycle + CROSSED)

@@ -27,7 +27,7 @@ def fall_asleep(out_ports: OutputPorts, port: int, cycle: int) -> None:
     while left != 0:
         lane = lowest_member(left)
         left &= left - 1
-        least = min(least, missing_blocks(out_ports.remote, port, lane, out_ports.head[port, lane].blocks))
+        least = min(least, missing_blocks(out_ports.remote_credit, port, lane, out_ports.head[port, lane].blocks))
     if least > 0:
         sleep = out_ports.sleep[port]
         sleep.lanes, sleep.start_cycle = lanes, cycle
@@ -42,5 +42,5 @@ def wake_up(out_ports: OutputPorts, port: int, cycle: int) -> None:
     while left != 0:
         lane = lowest_member(left)
         left &= left - 1
-        out_ports.head[port, lane].waited += cycle - 1 - sleep.start_cycle
+        out_ports.head[port, lane].credit_wait_cycles += cycle - 1 - sleep.start_cycle
     sleep.lanes = sleep.until = 0

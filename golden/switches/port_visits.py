@@ -23,7 +23,7 @@ def prefetch_port(out_ports: OutputPorts, port: int) -> None:
     prefetch(out_ports.head, port * out_ports.head.shape[1])
     prefetch_tables(out_ports.bank, port)
     prefetch_returns(out_ports.returns, port)
-    prefetch_credit(out_ports.remote, port)
+    prefetch_credit(out_ports.remote_credit, port)
 
 
 @inner
@@ -41,7 +41,7 @@ def list_free(out_ports: OutputPorts, ports: NDArray[np.int64], port_count: int,
 
     Return the number of ports that remain.
     """
-    if uses_second_packets(out_ports.bank) or fcp_period(out_ports.remote) != 0:
+    if uses_second_packets(out_ports.bank) or fcp_period(out_ports.remote_credit) != 0:
         return port_count
     left = 0
     for index in range(port_count):
@@ -57,9 +57,9 @@ def fcp_may_become_due(out_ports: OutputPorts, port: int, cycle: int) -> bool:
 
     Space that becomes free immediately is not considered; its port is woken in the same cycle.
     """
-    if fcp_period(out_ports.remote) == 0:
+    if fcp_period(out_ports.remote_credit) == 0:
         return False
-    return has_returns_under_way(out_ports.returns, port) or fcp_due(out_ports.remote, port, cycle)
+    return has_returns_under_way(out_ports.returns, port) or fcp_due(out_ports.remote_credit, port, cycle)
 
 
 @inner

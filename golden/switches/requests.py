@@ -19,48 +19,48 @@ class Requests(NamedTuple):
 
     Parameters
     ----------
-    asked : array of int64, (all ports,)
+    requested_lanes : array of int64, (all ports,)
         Bit mask of an input's VLs whose first packet has a queued request.
     first, last : array of int64, (queues,)
         First and last request of each queue; -1 if the queue is empty.
-    behind : array of int64, (all ports * lanes,)
+    next_request : array of int64, (all ports * lanes,)
         Next request in the same queue; -1 for none.
     """
 
-    asked: NDArray[np.int64]
+    requested_lanes: NDArray[np.int64]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
-    behind: NDArray[np.int64]
+    next_request: NDArray[np.int64]
 
 
 def new_requests(*, ports: int, lanes: int, queues: int) -> Requests:
     """Return ``queues`` empty request queues."""
     return Requests(
-        asked=np.zeros(ports, np.int64),
+        requested_lanes=np.zeros(ports, np.int64),
         first=np.full(queues, NOBODY, np.int64),
         last=np.full(queues, NOBODY, np.int64),
-        behind=np.full(ports * lanes, NOBODY, np.int64),
+        next_request=np.full(ports * lanes, NOBODY, np.int64),
     )
 
 
 @inner
 def append_request(requests: Requests, queue: int, request: int) -> None:
     """Append a request to a queue."""
-    requests.behind[request] = NOBODY
+    requests.next_request[request] = NOBODY
     if requests.first[queue] == NOBODY:
         requests.first[queue] = request
     else:
-        requests.behind[requests.last[queue]] = request
+        requests.next_request[requests.last[queue]] = request
     requests.last[queue] = request
 
 
 @inner
 def remove_request(requests: Requests, queue: int, request: int, predecessor: int) -> None:
     """Remove a request from a queue. ``predecessor`` is the preceding request, -1 for none."""
-    next_request = requests.behind[request]
+    next_request = requests.next_request[request]
     if predecessor == NOBODY:
         requests.first[queue] = next_request
     else:
-        requests.behind[predecessor] = next_request
+        requests.next_request[predecessor] = next_request
     if next_request == NOBODY:
         requests.last[queue] = predecessor

@@ -22,13 +22,13 @@ class CableForm:
 
     Parameters
     ----------
-    flight : int
+    flight_cycles : int
         Flight time in cycles, 1 to 64.
     pace : int
         Time of a flit in 1/65536 cycle, at least 65536 (NET-5 of ``docs/network.md``).
     """
 
-    flight: int
+    flight_cycles: int
     pace: int = FULL_PACE
 
 
@@ -49,7 +49,7 @@ def new_wiring(
     bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits
     cable = new_records(Cable, end_count)
-    far_end, credit_receiver, peer = (cable[name] for name in ("far", "credit_receiver", "peer"))
+    far_end, credit_receiver, peer = (cable[name] for name in ("far_input", "credit_receiver", "peer"))
     far_end[:] = credit_receiver[:] = peer[:] = NOWHERE
     for (switch, port), (other, other_port) in topology.far_ends().items():
         far_end[(switch << bits) + port] = (other << bits) + other_port
@@ -60,9 +60,9 @@ def new_wiring(
         far_end[at], far_end[inputs + host] = end_of_nic(host), at
         credit_receiver[at], credit_receiver[inputs + host] = inputs + host, at
         peer[at], peer[inputs + host] = inputs + host, at
-    cable["flight"] = cable["credit_delay"] = flight
+    cable["flight_cycles"] = cable["credit_delay"] = flight
     for end, form in _forms_of_ends(topology, forms).items():
-        cable["flight"][end] = cable["credit_delay"][end] = form.flight
+        cable["flight_cycles"][end] = cable["credit_delay"][end] = form.flight_cycles
     if with_fcps:
         credit_receiver[:] = np.arange(end_count)
         cable["credit_delay"] = 0

@@ -18,9 +18,9 @@ class Cable:
 
     Parameters
     ----------
-    far : int
+    far_input : int
         Input port at the far end; for a NIC: its number by ``end_of_nic``; ``NOWHERE`` without a cable.
-    flight : int
+    flight_cycles : int
         Flight time in cycles.
     peer : int
         Sending port at the far end; ``NOWHERE`` without a cable, or if a co-simulated model sends there.
@@ -31,10 +31,10 @@ class Cable:
         Delay in cycles until a change reaches that sending port; none with flow-control packets.
     """
 
-    far: Int32
+    far_input: Int32
     peer: Int32
     credit_receiver: Int32
-    flight: Int16
+    flight_cycles: Int16
     credit_delay: Int16
 
 

@@ -32,13 +32,13 @@ class Message:
 
     Parameters
     ----------
-    born : int
+    generated_cycle : int
         Cycle of generation.
-    begun : int
-        Cycle of generation of the request that a reply answers; otherwise ``born``.
+    request_cycle : int
+        Cycle of generation of the request that a reply answers; otherwise ``generated_cycle``.
     bytes : int
         Size of the payload.
-    left : int
+    unsent_bytes : int
         Part of the payload that is not yet in packets.
     outstanding_packets : int
         Number of packets that are neither received nor lost.
@@ -52,10 +52,10 @@ class Message:
         Next message of the queue, or next free record.
     """
 
-    born: Int64
-    begun: Int64
+    generated_cycle: Int64
+    request_cycle: Int64
     bytes: Int64
-    left: Int64
+    unsent_bytes: Int64
     outstanding_packets: Int64
     lost: Int64
     source: Int32
@@ -134,7 +134,7 @@ def new_message(messages: Messages, source: int, target: int, queue: int, size: 
     """Allocate a message from the pool, which must have a free record, and return its number."""
     number = allocate_record(messages)
     message = messages.pool[number]
-    message.born, message.begun, message.bytes, message.left = born, born, size, size
+    message.generated_cycle, message.request_cycle, message.bytes, message.unsent_bytes = born, born, size, size
     message.outstanding_packets, message.lost = packet_count_of(size, mtu), 0
     message.source, message.target, message.queue, message.next = source, target, queue, NONE
     return number
@@ -144,8 +144,8 @@ def new_message(messages: Messages, source: int, target: int, queue: int, size: 
 def take_packet_payload(messages: Messages, message_number: int, mtu: int) -> int:
     """Take the payload of a message's next packet and return the packet's size with headers, in bytes."""
     message = messages.pool[message_number]
-    part = min(mtu, message.left)
-    message.left -= part
+    part = min(mtu, message.unsent_bytes)
+    message.unsent_bytes -= part
     return int(part + HEADER_BYTES)
 
 
@@ -181,18 +181,18 @@ def count_lost_packets(messages: Messages, message_number: int, packets: int) ->
 def append_message(messages: Messages, backlog: Backlog, message_number: int) -> None:
     """Insert a message into a queue in order of generation, after messages of the same cycle."""
     pool = messages.pool
-    born = pool[message_number].born
+    born = pool[message_number].generated_cycle
     if backlog.first == NONE:
         backlog.first = backlog.last = message_number
-    elif pool[backlog.last].born <= born:
+    elif pool[backlog.last].generated_cycle <= born:
         pool[backlog.last].next = message_number
         backlog.last = message_number
-    elif born < pool[backlog.first].born:
+    elif born < pool[backlog.first].generated_cycle:
         pool[message_number].next = backlog.first
         backlog.first = message_number
     else:
         before = int(backlog.first)
-        while pool[pool[before].next].born <= born:
+        while pool[pool[before].next].generated_cycle <= born:
             before = int(pool[before].next)
         pool[message_number].next = pool[before].next
         pool[before].next = message_number

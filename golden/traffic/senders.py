@@ -42,7 +42,7 @@ class Senders(NamedTuple):
         Destination of each NIC in classes with a table; -1 for none.
     hot : array of bool, (hot groups, NICs)
         Hot destinations of each class with hot hosts.
-    asks : array of bool, (hot groups, NICs)
+    hot_senders : array of bool, (hot groups, NICs)
         Senders to the hot hosts of that class.
     pairs : array of int64, (pairs,)
         Pairs from weighted classes, traces and connections, as destination * NICs + source, sorted.
@@ -54,7 +54,7 @@ class Senders(NamedTuple):
     to_others: NDArray[np.bool_]
     tables: NDArray[np.int64]
     hot: NDArray[np.bool_]
-    asks: NDArray[np.bool_]
+    hot_senders: NDArray[np.bool_]
     pairs: NDArray[np.int64]
     first: NDArray[np.int64]
 
@@ -105,7 +105,7 @@ def _add_queue(senders: _SendersSoFar, sources: Sources, queue: int, end_cycle: 
     """Add the senders of a queue before cycle ``end_cycle``."""
     nics = len(senders.to_all)
     every_nic = np.arange(nics)
-    setting, sends = sources.setting[queue], sources.sends[:, queue]
+    setting, sends = sources.setting[queue], sources.is_sender[:, queue]
     kind, has_own = setting[KIND], setting[HOT] < CERTAIN
     if kind == FROM_TRACE:
         first, past = sources.place[queue].T
@@ -169,6 +169,6 @@ def mark_senders(senders: Senders, destination: int, sends: NDArray[np.bool_]) -
     for group in range(len(senders.hot)):
         if senders.hot[group, destination]:
             for source in range(nics):
-                sends[source] |= senders.asks[group, source]
+                sends[source] |= senders.hot_senders[group, source]
     for place in range(senders.first[destination], senders.first[destination + 1]):
         sends[senders.pairs[place] - destination * nics] = True

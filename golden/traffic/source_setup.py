@@ -143,7 +143,7 @@ def new_sources(
     backlog["sending"] = backlog["first"] = NONE
     sources = Sources(
         setting=np.zeros((count, SETTINGS), np.int64),
-        pace=pace,
+        pace_row=pace,
         patience=np.zeros((len(chances), TABLE), np.int64),
         gap_bounds=np.zeros((len(chances), WHOLE >> GUIDE_SHIFT, 2), np.int64),
         period=np.zeros(len(chances), np.int64),
@@ -153,9 +153,9 @@ def new_sources(
         hot=np.zeros((count, hosts), np.int64),
         due=np.full((nics, count), NEVER, np.int64),
         fraction=np.zeros((nics, count), np.int64),
-        left=np.zeros((nics, count), np.int64),
-        held=np.zeros((nics, count), np.int64),
-        sends=np.ones((nics, count), np.bool_),
+        burst_packets_left=np.zeros((nics, count), np.int64),
+        burst_destination=np.zeros((nics, count), np.int64),
+        is_sender=np.ones((nics, count), np.bool_),
         bits=np.zeros((nics, count, 1), np.uint64),
         earliest=np.full(nics, NEVER, np.int64),
         last_class=np.full(nics, count - 1, np.int64),
@@ -164,7 +164,7 @@ def new_sources(
         trace=np.ascontiguousarray(rows[:, [0, 2, 3, 4]]),
         place=place,
         connections=connected,
-        active=np.array([(each.active[0][0], each.active[0][1]) for each in classes], np.int64),
+        active_window=np.array([(each.active[0][0], each.active[0][1]) for each in classes], np.int64),
         windows=windows,
         window=np.tile(np.append(0, ends[:-1]), (nics, 1)),
         burst_cycles_left=np.zeros((nics, count), np.int64),
@@ -213,7 +213,7 @@ def _set_class(sources: Sources, queue: int, traffic_class: TrafficClass, seed: 
         sources.target[queue] = traffic_class.pattern
     if kind == CONNECTED:
         sources.target[queue] = random_derangement(nics, seed, queue)
-    sources.sends[:, queue] = senders_of(traffic_class, nics)
+    sources.is_sender[:, queue] = senders_of(traffic_class, nics)
     hot = int(traffic_class.hot_share * CERTAIN) if traffic_class.hot_hosts else 0
     sources.hot[queue, : len(traffic_class.hot_hosts)] = traffic_class.hot_hosts
     sources.setting[queue, : TO_ONE + 1] = (
@@ -261,5 +261,5 @@ def _draw_first_packets(sources: Sources, sends: NDArray[np.bool_]) -> None:
     """Draw the first packet of each queue whose pace sends."""
     for nic in range(sources.due.shape[0]):
         for number in range(sources.due.shape[1]):
-            if sends[sources.pace[nic, number]]:
+            if sends[sources.pace_row[nic, number]]:
                 draw_first_packet(sources, nic, number)

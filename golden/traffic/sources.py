@@ -61,7 +61,7 @@ class Sources(NamedTuple):
         a ``WINDOW`` after ``THINK`` cycles (-1: drawn), and replies after ``DELAY`` cycles. ``REPLY`` is the queue of
         replies to a class plus 1, ``ASKS`` the class of a queue of replies plus 1, or 0. ``QUEUE_PACKETS`` is the
         capacity of an application queue in packets, 0 without limit.
-    pace : array of int64, (NICs, classes)
+    pace_row : array of int64, (NICs, classes)
         Row in ``patience``, ``gap_bounds`` and ``period``; equal loads share a row.
     patience : array of int64, (paces, 1024)
         Probability, in 2**-62, that the next packet is more than (index + 1) cycles away.
@@ -76,9 +76,9 @@ class Sources(NamedTuple):
         Weighted classes: index of each NIC's first pair in ``weighted_destinations``, and the index past the last pair.
     weighted_destinations : array of int64, (pairs, 2)
         Destination and cumulative probability, in 2**-62, of each pair.
-    held : array of int64, (NICs, classes)
+    burst_destination : array of int64, (NICs, classes)
         Destination of the current burst, for classes with one destination per burst.
-    sends : array of bool, (NICs, classes)
+    is_sender : array of bool, (NICs, classes)
         Whether a NIC sends packets of a class if its load is above 0.
     hot : array of int64, (classes, hot hosts)
         Hot hosts.
@@ -86,7 +86,7 @@ class Sources(NamedTuple):
         Cycle of generation of the next packet.
     fraction : array of int64, (NICs, classes)
         CBR: fraction of a cycle in addition to ``due``, in 2**-32.
-    left : array of int64, (NICs, classes)
+    burst_packets_left : array of int64, (NICs, classes)
         Number of packets left in the burst.
     bits : array of uint64, (NICs, classes, 1)
         Random sequences.
@@ -104,7 +104,7 @@ class Sources(NamedTuple):
         Next row of each NIC in ``trace`` and the index after its last; for connections, the range of each NIC's heap.
     connections : Connections
         Connections.
-    active : array of int64, (classes, 2)
+    active_window : array of int64, (classes, 2)
         First cycle of each class, and end of its first window.
     windows : array of int64, (windows, 2)
         First cycle and end of each window.
@@ -131,19 +131,19 @@ class Sources(NamedTuple):
     """
 
     setting: NDArray[np.int64]
-    pace: NDArray[np.int64]
+    pace_row: NDArray[np.int64]
     patience: NDArray[np.int64]
     gap_bounds: NDArray[np.int64]
     period: NDArray[np.int64]
     target: NDArray[np.int64]
     pairs: NDArray[np.int64]
     weighted_destinations: NDArray[np.int64]
-    held: NDArray[np.int64]
-    sends: NDArray[np.bool_]
+    burst_destination: NDArray[np.int64]
+    is_sender: NDArray[np.bool_]
     hot: NDArray[np.int64]
     due: NDArray[np.int64]
     fraction: NDArray[np.int64]
-    left: NDArray[np.int64]
+    burst_packets_left: NDArray[np.int64]
     bits: NDArray[np.uint64]
     earliest: NDArray[np.int64]
     last_class: NDArray[np.int64]
@@ -152,7 +152,7 @@ class Sources(NamedTuple):
     trace: NDArray[np.int64]
     place: NDArray[np.int64]
     connections: Connections
-    active: NDArray[np.int64]
+    active_window: NDArray[np.int64]
     windows: NDArray[np.int64]
     window: NDArray[np.int64]
     burst_cycles_left: NDArray[np.int64]
@@ -169,7 +169,7 @@ class Sources(NamedTuple):
 @inner
 def draw_gap(sources: Sources, nic: int, queue: int) -> int:
     """Draw the number of cycles from a packet to the next one of its class, at least 1."""
-    pace = sources.pace[nic, queue]
+    pace = sources.pace_row[nic, queue]
     table, gap = sources.patience[pace], 1
     while True:
         drawn = draw_bits(sources.bits[nic, queue])
@@ -201,9 +201,9 @@ def advance_class(sources: Sources, messages: Messages, nic: int, queue: int, cy
         place = sources.place[queue, nic]
         sources.due[nic, queue] = advance_to_next_packet(sources.connections, place[0], place[1])
     else:
-        sources.left[nic, queue] -= 1
-        if sources.left[nic, queue] == 0:
-            sources.left[nic, queue] = setting[BURST]
+        sources.burst_packets_left[nic, queue] -= 1
+        if sources.burst_packets_left[nic, queue] == 0:
+            sources.burst_packets_left[nic, queue] = setting[BURST]
             if setting[IN_MESSAGES] != 0:
                 sources.backlog[nic, queue].sending = NONE
             if setting[BY_EVENTS] != 0:
@@ -234,7 +234,7 @@ def _next_arrival(sources: Sources, nic: int, queue: int) -> int:
         return _draw_next(sources, nic, queue, due)
     if setting[COURSE] < setting[COURSE_END]:
         return _follow_course(sources, nic, queue, due)
-    period = sources.period[sources.pace[nic, queue]]
+    period = sources.period[sources.pace_row[nic, queue]]
     if period == 0:
         steps = draw_gap(sources, nic, queue)
     else:
@@ -294,7 +294,7 @@ def _follow_course(sources: Sources, nic: int, queue: int, cycle: int) -> int:
 @inner
 def window_has_ended(sources: Sources, nic: int, queue: int, cycle: int) -> bool:
     """Return whether the current window of a class has ended by a cycle."""
-    return cycle >= sources.active[queue, 1] and cycle >= sources.windows[sources.window[nic, queue], 1]
+    return cycle >= sources.active_window[queue, 1] and cycle >= sources.windows[sources.window[nic, queue], 1]
 
 
 @inner
@@ -310,7 +310,7 @@ def _find_window(sources: Sources, nic: int, queue: int) -> None:
 def _begin_window(sources: Sources, nic: int, queue: int) -> None:
     """Draw the first packet of the present window, at a random phase for CBR."""
     setting, bits = sources.setting[queue], sources.bits[nic, queue]
-    sources.left[nic, queue] = setting[BURST]
+    sources.burst_packets_left[nic, queue] = setting[BURST]
     before = int(sources.windows[sources.window[nic, queue], 0]) - 1
     if setting[WINDOW] != 0:
         sources.backlog[nic, queue].undrawn_requests = setting[WINDOW]
@@ -323,7 +323,7 @@ def _begin_window(sources: Sources, nic: int, queue: int) -> None:
     if setting[COURSE] < setting[COURSE_END]:
         sources.due[nic, queue] = _follow_course(sources, nic, queue, before)
         return
-    period = sources.period[sources.pace[nic, queue]]
+    period = sources.period[sources.pace_row[nic, queue]]
     steps = ((period >> 16) * draw_below(bits, 1 << 16) >> 32) + 1 if period != 0 else draw_gap(sources, nic, queue)
     if setting[ON] < setting[ON_END]:
         if draw_below(bits, CERTAIN) >= setting[ON_SHARE]:
@@ -347,7 +347,7 @@ def end_class(sources: Sources, messages: Messages, nic: int, queue: int) -> Non
     if sources.setting[queue, IN_MESSAGES] != 0:
         backlog = sources.backlog[nic, queue]
         if backlog.sending != NONE:
-            count_lost_packets(messages, backlog.sending, sources.left[nic, queue])
+            count_lost_packets(messages, backlog.sending, sources.burst_packets_left[nic, queue])
             backlog.sending = NONE
         while backlog.first != NONE:
             free_record(messages, pop_message(messages, backlog))
@@ -388,8 +388,8 @@ def _draw_destination(sources: Sources, nic: int, queue: int) -> int:
     setting, bits = sources.setting[queue], sources.bits[nic, queue]
     if plugs(sources.plugged) and setting[KIND] == PLUGGED:
         return int(drawn_destination(sources.plugged, nic, queue))
-    if setting[TO_ONE] != 0 and sources.left[nic, queue] != setting[BURST]:
-        return int(sources.held[nic, queue])
+    if setting[TO_ONE] != 0 and sources.burst_packets_left[nic, queue] != setting[BURST]:
+        return int(sources.burst_destination[nic, queue])
     if setting[HOT] != 0 and draw_below(bits, CERTAIN) < setting[HOT]:
         to = sources.hot[queue, draw_below(bits, setting[HOTS])]
     elif setting[KIND] == UNIFORM:
@@ -401,7 +401,7 @@ def _draw_destination(sources: Sources, nic: int, queue: int) -> int:
         to = _draw_weighted_destination(sources, nic, queue)
     else:
         to = sources.target[queue, nic]
-    sources.held[nic, queue] = to
+    sources.burst_destination[nic, queue] = to
     return int(to)
 
 
@@ -430,7 +430,7 @@ def _message_in_progress(sources: Sources, messages: Messages, nic: int, queue: 
             message = draw_message(sources, messages, nic, queue, int(sources.due[nic, queue]))
             backlog.undrawn_requests = max(0, backlog.undrawn_requests - 1)
         backlog.sending = message
-        sources.left[nic, queue] = packet_count_of(messages.pool[message].bytes, sources.mtu)
+        sources.burst_packets_left[nic, queue] = packet_count_of(messages.pool[message].bytes, sources.mtu)
     return int(backlog.sending)
 
 
@@ -453,7 +453,7 @@ def _find_due(sources: Sources, messages: Messages, nic: int, queue: int) -> Non
     """Set ``due`` of a queue between two messages to the generation of the next one, or ``NEVER``."""
     backlog = sources.backlog[nic, queue]
     if backlog.undrawn_requests == 0:
-        sources.due[nic, queue] = messages.pool[backlog.first].born if backlog.first != NONE else NEVER
+        sources.due[nic, queue] = messages.pool[backlog.first].generated_cycle if backlog.first != NONE else NEVER
 
 
 @inner

@@ -62,7 +62,7 @@ class Pause(wiring.Component):
         A PAUSE frame is to be sent.
     quanta : Out(16)
         Pause time of that frame, in quanta; 0 resumes the neighbour.
-    said : In(1)
+    pause_sent : In(1)
         A PAUSE frame starts on the link.
     program : In(PauseProgramSignature())
         Write port of the settings.
@@ -92,7 +92,7 @@ class Pause(wiring.Component):
                 "paused": Out(1),
                 "request": Out(1),
                 "quanta": Out(range(PAUSE_QUANTA + 1)),
-                "said": In(1),
+                "pause_sent": In(1),
                 "program": In(PauseProgramSignature()),
                 "level": Out(range(p.memory_bytes + 1)),
                 "drops": Out(DROP_BITS),
@@ -102,7 +102,7 @@ class Pause(wiring.Component):
             }
         )
         self.held = Signal()
-        self.told = Signal()
+        self.last_sent_paused = Signal()
         self.age = Signal(range(p.refresh_cycles + 1))
 
     def elaborate(self, _platform: object) -> Module:
@@ -144,13 +144,13 @@ class Pause(wiring.Component):
         if refresh := self.parameters.refresh_cycles:
             is_old = Signal()
             m.d.comb += is_old.eq(self.age == refresh)
-            with m.If(self.said):
+            with m.If(self.pause_sent):
                 m.d.sync += self.age.eq(1)
             with m.Elif(~is_old):
                 m.d.sync += self.age.eq(self.age + 1)
-        m.d.comb += self.request.eq((self.paused ^ self.told) | (self.paused & is_old))
-        with m.If(self.said):
-            m.d.sync += self.told.eq(self.paused)
+        m.d.comb += self.request.eq((self.paused ^ self.last_sent_paused) | (self.paused & is_old))
+        with m.If(self.pause_sent):
+            m.d.sync += self.last_sent_paused.eq(self.paused)
 
 
 COMPONENT = Pause

@@ -45,7 +45,7 @@ class FCPLimits(wiring.Component):
         Lane whose packet starts, one-hot. The packet must fit.
     take_blocks : In(range(largest + 1))
         Size of the starting packet, in blocks.
-    hears : In(LimitSignature())
+    fcp_rx : In(LimitSignature())
         Received limit. A limit for a lane that does not exist is ignored.
 
     Raises
@@ -73,7 +73,7 @@ class FCPLimits(wiring.Component):
                 **looks_behind,
                 "take": In(vls),
                 "take_blocks": In(packet),
-                "hears": In(LimitSignature()),
+                "fcp_rx": In(LimitSignature()),
             }
         )
         self.sender = CreditIBSender(vls, limit=blocks, behind=behind)
@@ -81,14 +81,14 @@ class FCPLimits(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.sender = sender = self.sender
-        heard = Cat(self.hears.valid & equals(self.hears.vl, vl) for vl in range(self.vls))
+        received = Cat(self.fcp_rx.valid & equals(self.fcp_rx.vl, vl) for vl in range(self.vls))
         m.d.comb += [
             *(sender.blocks[vl].eq(self.blocks[vl]) for vl in range(self.vls)),
             self.fits.eq(sender.fits),
             sender.grant.eq(self.take),
             sender.grant_blocks.eq(self.take_blocks),
-            sender.update.eq(heard),
-            sender.update_fccl.eq(self.hears.limit),
+            sender.update.eq(received),
+            sender.update_fccl.eq(self.fcp_rx.limit),
         ]
         if self.behind:
             m.d.comb += [

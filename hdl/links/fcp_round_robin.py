@@ -60,7 +60,7 @@ class FCPRoundRobin(wiring.Component):
         The link can take a flow-control packet in this cycle.
     takes : Out(1)
         A flow-control packet is sent in this cycle.
-    says : Out(LimitSignature())
+    fcp_tx : Out(LimitSignature())
         Flow-control packet sent in the previous cycle.
     """
 
@@ -69,7 +69,7 @@ class FCPRoundRobin(wiring.Component):
     ) -> None:
         self.vls, self.blocks, self.step, self.period, self.returned = vls, blocks, step, period, returned
         self.returns = LaneReturnSignature(vls) if vls_apart else ReturnSignature(returned)
-        super().__init__({"freed": In(self.returns), "may": In(1), "takes": Out(1), "says": Out(LimitSignature())})
+        super().__init__({"freed": In(self.returns), "may": In(1), "takes": Out(1), "fcp_tx": Out(LimitSignature())})
         self.offer = FCPOffer(vls=vls, step=step, period=period, sent=blocks, most_ahead=blocks, due_at_reset=True)
 
     def elaborate(self, _platform: object) -> Module:
@@ -81,8 +81,8 @@ class FCPRoundRobin(wiring.Component):
             m.d.sync += before.eq(offer.limits[vl])
         m.d.comb += [self.takes.eq(self.may & offer.found), offer.sends.eq(self.takes)]
         m.d.sync += [
-            self.says.valid.eq(self.takes),
-            self.says.vl.eq(Mux(self.takes, offer.vl, 0)),
-            self.says.limit.eq(Mux(self.takes, offer.limit, 0)),
+            self.fcp_tx.valid.eq(self.takes),
+            self.fcp_tx.vl.eq(Mux(self.takes, offer.vl, 0)),
+            self.fcp_tx.limit.eq(Mux(self.takes, offer.limit, 0)),
         ]
         return m

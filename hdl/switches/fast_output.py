@@ -62,7 +62,7 @@ class FastOutput(wiring.Component):
         A packet may start on the link.
     tx : Out(LinkSignature(data_bits, vl_bits))
         Flits that leave, four cycles after their packet's decision.
-    heard : In(ReturnSignature(1, vl_bits))
+    far_returned : In(ReturnSignature(1, vl_bits))
         Space freed at the far end.
     """
 
@@ -93,7 +93,7 @@ class FastOutput(wiring.Component):
                 ),
                 "ready": In(1),
                 "tx": Out(LinkSignature(data_bits, vl_bits)),
-                "heard": In(self.returns),
+                "far_returned": In(self.returns),
             }
         )
 
@@ -145,7 +145,7 @@ class FastOutput(wiring.Component):
         with m.Else():
             m.d.sync += is_free.eq(counts <= 1)
         m.d.sync += self.remote.give.eq(
-            Mux(self.heard.blocks.any(), Cat(equals(self.heard.vl, lane) for lane in range(vls)), 0)
+            Mux(self.far_returned.blocks.any(), Cat(equals(self.far_returned.vl, lane) for lane in range(vls)), 0)
         )
         return starts, moves, lanes
 

@@ -39,7 +39,7 @@ class FastSwitch(Switch):
         Blocks that left the input's buffer.
     tx : Out(LinkSignature(data_bits)).array(ports)
         Flits to the next node.
-    heard : In(ReturnSignature(1)).array(ports)
+    far_returned : In(ReturnSignature(1)).array(ports)
         Blocks that left the next node's buffer.
     ready : In(ports)
         Links on which a packet may start.

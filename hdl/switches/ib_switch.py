@@ -37,11 +37,11 @@ class IBSwitch(SL2VLSwitch):
         Blocks that left the input's buffer. Not with ``fcp``.
     tx : Out(LinkSignature(data_bits)).array(ports)
         Flits to the next node.
-    heard : In(ReturnSignature(speed)).array(ports)
+    far_returned : In(ReturnSignature(speed)).array(ports)
         Blocks that left the next node's buffer. Not with ``fcp``.
-    says : Out(LimitSignature()).array(ports)
+    fcp_tx : Out(LimitSignature()).array(ports)
         With ``fcp`` only: flow-control packets to the other end of the cable.
-    hears : In(LimitSignature()).array(ports)
+    fcp_rx : In(LimitSignature()).array(ports)
         With ``fcp`` only: flow-control packets from the other end of the cable.
     ready : In(ports)
         Links on which a packet may start.

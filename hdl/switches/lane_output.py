@@ -41,13 +41,13 @@ class LaneOutput(SendingOutput):
         A packet may start on the link.
     tx : Out(LinkSignature(data_bits, vl_bits))
         Flits that leave, one cycle after they were selected.
-    heard : In(LaneReturnSignature(vls))
+    far_returned : In(LaneReturnSignature(vls))
         Space freed at the far end. Not with ``fcp``.
     freed : In(LaneReturnSignature(vls))
         With ``fcp`` only: space freed in the input buffer of the same port.
-    hears : In(LimitSignature())
+    fcp_rx : In(LimitSignature())
         With ``fcp`` only: arriving flow-control packet.
-    says : Out(LimitSignature())
+    fcp_tx : Out(LimitSignature())
         With ``fcp`` only: leaving flow-control packet, one cycle after it was selected.
     """
 

@@ -43,7 +43,7 @@ class OPASwitch(Switch):
         Blocks that left the input's buffer.
     tx : Out(LinkSignature(data_bits, 5)).array(ports)
         Flits to the next node.
-    heard : In(ReturnSignature(3, 5)).array(ports)
+    far_returned : In(ReturnSignature(3, 5)).array(ports)
         Blocks that left the next node's buffer.
     ready : In(ports)
         Links on which a packet may start.

@@ -35,11 +35,11 @@ class PerVLSwitch(SL2VLSwitch):
         Blocks that left the input's buffer, one bit per lane. Not with ``fcp``.
     tx : Out(LinkSignature(data_bits)).array(ports)
         Flits to the next node.
-    heard : In(LaneReturnSignature(vls)).array(ports)
+    far_returned : In(LaneReturnSignature(vls)).array(ports)
         Blocks that left the next node's buffer, one bit per lane. Not with ``fcp``.
-    says : Out(LimitSignature()).array(ports)
+    fcp_tx : Out(LimitSignature()).array(ports)
         With ``fcp`` only: flow-control packets to the other end of the cable.
-    hears : In(LimitSignature()).array(ports)
+    fcp_rx : In(LimitSignature()).array(ports)
         With ``fcp`` only: flow-control packets from the other end of the cable.
     ready : In(ports)
         Links on which a packet may start.

@@ -74,14 +74,14 @@ class SendingOutput(wiring.Component):
             if fcp
             else geometry.room(returned=returned, behind=self.looks_behind)
         )
-        told = {"freed": In(returns), "hears": In(LimitSignature()), "says": Out(LimitSignature())}
+        told = {"freed": In(returns), "fcp_rx": In(LimitSignature()), "fcp_tx": Out(LimitSignature())}
         super().__init__(
             {
                 **members,
                 **measure,
                 "ready": In(1),
                 "tx": Out(LinkSignature(data_bits, vl_bits)),
-                **(told if fcp else {"heard": In(returns)}),
+                **(told if fcp else {"far_returned": In(returns)}),
             }
         )
 
@@ -123,7 +123,7 @@ class SendingOutput(wiring.Component):
                 self.remote.blocks[lane].eq(queue.head),
             ]
             if self.turns is None:
-                m.d.comb += self.remote.give[lane].eq(self.returns.of_lane(self.heard, lane))
+                m.d.comb += self.remote.give[lane].eq(self.returns.of_lane(self.far_returned, lane))
             if self.looks_behind:
                 self._look_behind(m, lane, queue)
 
@@ -142,8 +142,8 @@ class SendingOutput(wiring.Component):
             return Const(0)
         m.submodules.turns = turns = self.turns
         connect(m, flipped(self.freed), turns.freed)
-        connect(m, flipped(self.hears), self.remote.hears)
-        connect(m, turns.says, flipped(self.says))
+        connect(m, flipped(self.fcp_rx), self.remote.fcp_rx)
+        connect(m, turns.fcp_tx, flipped(self.fcp_tx))
         m.d.comb += turns.may.eq(is_free)
         return turns.takes
 

@@ -64,9 +64,9 @@ class Switch(wiring.Component):
         if "swap" in program:
             schedules["swap"] = In(ports)
         returns = self.outputs[0].returns
-        told = {"returned": Out(returns), "heard": In(returns)}
+        told = {"returned": Out(returns), "far_returned": In(returns)}
         if fcp:
-            told = {"says": Out(LimitSignature()), "hears": In(LimitSignature())}
+            told = {"fcp_tx": Out(LimitSignature()), "fcp_rx": In(LimitSignature())}
         super().__init__(
             {
                 "rx": In(LinkSignature(data_bits, kind.vl_bits)).array(ports),
@@ -128,11 +128,11 @@ class Switch(wiring.Component):
             returned = self.inputs[number].returned
             if output.turns is None:
                 connect(m, returned, flipped(self.returned[number]))
-                connect(m, flipped(self.heard[number]), output.heard)
+                connect(m, flipped(self.far_returned[number]), output.far_returned)
             else:
                 connect(m, returned, output.freed)
-                connect(m, flipped(self.hears[number]), output.hears)
-                connect(m, output.says, flipped(self.says[number]))
+                connect(m, flipped(self.fcp_rx[number]), output.fcp_rx)
+                connect(m, output.fcp_tx, flipped(self.fcp_tx[number]))
             m.d.comb += output.ready.eq(self.ready[number])
             self._program(m, number, output)
 

@@ -51,13 +51,13 @@ class SwitchOutput(SendingOutput):
         A packet may start on the link.
     tx : Out(LinkSignature(data_bits, vl_bits))
         Flits that leave, one cycle after they were selected.
-    heard : In(ReturnSignature(flits, vl_bits))
+    far_returned : In(ReturnSignature(flits, vl_bits))
         Space freed at the far end. Not with ``fcp``.
     freed : In(ReturnSignature(flits, vl_bits))
         With ``fcp`` only: space freed in the input buffer of the same port.
-    hears : In(LimitSignature())
+    fcp_rx : In(LimitSignature())
         With ``fcp`` only: arriving flow-control packet.
-    says : Out(LimitSignature())
+    fcp_tx : Out(LimitSignature())
         With ``fcp`` only: leaving flow-control packet, one cycle after it was selected.
     """
 

@@ -134,7 +134,7 @@ def cosim_network(
     expected = MixedRun(
         digest=f"{int(plain.meters.digest[0]):016x}",
         bad_flits=0,
-        dropped=int(plain.switches.inputs.drops[list(switches)].sum()),
+        dropped=int(plain.switches.inputs.drop_counts[list(switches)].sum()),
         marked=marked,
         seconds=golden_seconds,
     )

@@ -197,7 +197,7 @@ def cable(
     world: World, net: Network, switches: Sequence[int], parameters: Mapping[str, Any], device_ports: Sequence[Port]
 ) -> Cabled:
     """Connect an idle network to switches in hardware whose components have these ports."""
-    ports, bits, far = parameters["ports"], net.switches.inputs.port_bits, net.wiring.cable["far"]
+    ports, bits, far = parameters["ports"], net.switches.inputs.port_bits, net.wiring.cable["far_input"]
     words = parameters["data_bits"] // 64
     inputs, outputs = (row_layout(device_ports, inputs=each) for each in (True, False))
     own = np.concatenate([np.arange(ports) + (switch << bits) for switch in switches])

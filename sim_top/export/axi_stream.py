@@ -10,7 +10,7 @@ from vlane.errors import misplaced
 from vlane.sim_top.systemverilog.text import Options
 from vlane.sim_top.systemverilog.writer import Port
 
-_LINK = re.compile(r"(rx|tx|heard)_(\d+)_(\w+)$")
+_LINK = re.compile(r"(rx|tx|far_returned)_(\d+)_(\w+)$")
 _STREAM = (("tvalid", 1), ("tready", 1), ("tdata", 0), ("tlast", 1), ("tuser", 0))
 _MEANINGS = {
     "tvalid": "A flit is offered.",
@@ -125,8 +125,8 @@ def _wrapper(
     for link in range(links):
         lines += [
             "",
-            f"  logic first_{link}, tx_valid_{link}, tx_last_{link}, heard_blocks_{link};",
-            f"  logic [{lane - 1}:0] tx_vl_{link}, heard_vl_{link};",
+            f"  logic first_{link}, tx_valid_{link}, tx_last_{link}, far_returned_blocks_{link};",
+            f"  logic [{lane - 1}:0] tx_vl_{link}, far_returned_vl_{link};",
             f"  logic [{data - 1}:0] tx_data_{link};",
             "",
             f"  assign s_axis_{link}_tready = 1'b1;",
@@ -140,8 +140,8 @@ def _wrapper(
             f"    .{reset}({reset}),",
             *(f"    .tx_{each}(tx_{each}_{link})," for each in ("valid", "vl", "last", "data")),
             f"    .ready(ready[{link}]),",
-            f"    .heard_blocks(heard_blocks_{link}),",
-            f"    .heard_vl(heard_vl_{link}),",
+            f"    .far_returned_blocks(far_returned_blocks_{link}),",
+            f"    .far_returned_vl(far_returned_vl_{link}),",
             *(f"    .m_axis_{each}(m_axis_{link}_{each})," for each, _ in _STREAM[:-1]),
             f"    .m_axis_tuser(m_axis_{link}_tuser)",
             "  );",
@@ -159,8 +159,8 @@ def _wrapper(
             f".tx_{link}_first(unused_first[{link}])",
             f".tx_{link}_last(tx_last_{link})",
             f".tx_{link}_data(tx_data_{link})",
-            f".heard_{link}_blocks(heard_blocks_{link})",
-            f".heard_{link}_vl(heard_vl_{link})",
+            f".far_returned_{link}_blocks(far_returned_blocks_{link})",
+            f".far_returned_{link}_vl(far_returned_vl_{link})",
         ]
     connected.append(".ready(ready)")
     lines += [
@@ -216,8 +216,8 @@ def _queue(name: str, data: int, lane: int, largest: int, depth: int, options: O
         Port("tx_last", 1, is_input=True, meaning="The flit is a packet's last."),
         Port("tx_data", data, is_input=True, meaning="Data, first byte in the most significant bits."),
         Port("ready", 1, is_input=False, meaning=f"The queue has space for a largest packet ({largest} flits)."),
-        Port("heard_blocks", 1, is_input=False, meaning="A block has left the queue."),
-        Port("heard_vl", lane, is_input=False, meaning="Lane of the block; 0 if none has left."),
+        Port("far_returned_blocks", 1, is_input=False, meaning="A block has left the queue."),
+        Port("far_returned_vl", lane, is_input=False, meaning="Lane of the block; 0 if none has left."),
         *(
             Port(f"m_axis_{member}", {"tdata": data, "tuser": lane}.get(member, 1), member == "tready", text)
             for member, text in _MEANINGS.items()
@@ -255,15 +255,15 @@ def _queue(name: str, data: int, lane: int, largest: int, depth: int, options: O
                 f"head <= {bits}'d0;",
                 f"tail <= {bits}'d0;",
                 f"count <= {bits + 1}'d0;",
-                "heard_blocks <= 1'b0;",
-                f"heard_vl <= {lane}'d0;",
+                "far_returned_blocks <= 1'b0;",
+                f"far_returned_vl <= {lane}'d0;",
             ],
             [
                 f"if (tx_valid) tail <= tail + {bits}'d1;",
                 f"if (leaves) head <= head + {bits}'d1;",
                 f"count <= count + {bits + 1}'(tx_valid) - {bits + 1}'(leaves);",
-                "heard_blocks <= leaves;",
-                f"heard_vl <= leaves ? m_axis_tuser : {lane}'d0;",
+                "far_returned_blocks <= leaves;",
+                f"far_returned_vl <= leaves ? m_axis_tuser : {lane}'d0;",
             ],
         ),
         f"endmodule : {name}",

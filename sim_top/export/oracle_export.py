@@ -97,7 +97,7 @@ def export_oracle(
     libraries = _link(name, headed[f"{name}.h"], headed[f"{name}.cpp"])
     files: dict[str, str | bytes] = {f"{name}.h": headed[f"{name}.h"], **libraries, **headed}
     ports = [
-        {"name": p.name, "direction": way, "bits": p.width, "elements": p.count, "meaning": p.about}
+        {"name": p.name, "direction": way, "bits": p.width, "elements": p.count, "meaning": p.meaning}
         for way, several in (("input", made.inputs), ("output", made.outputs))
         for p in several
     ]

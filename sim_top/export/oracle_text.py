@@ -275,7 +275,7 @@ def page(name: str, block: str, inputs: Sequence[Port], outputs: Sequence[Port],
         NAME=name,
         BLOCK=block,
         PARAMETERS=_named(parameters),
-        ROWS="\n".join(f"| `{p.name}` | {way} | {p.width} | {p.count} | {p.about}{_values(p)} |" for p, way in rows),
+        ROWS="\n".join(f"| `{p.name}` | {way} | {p.width} | {p.count} | {p.meaning}{_values(p)} |" for p, way in rows),
     )
 
 
@@ -299,7 +299,7 @@ def _places(ports: Sequence[Port]) -> str:
 def _members(ports: Sequence[Port]) -> str:
     return "\n".join(
         f"    uint64_t {port.name}{f'[{port.words}]' if port.words > 1 else ''};"
-        f" /* {port.width} bit{'s' if port.width > 1 else ''}{_elements(port)}: {port.about} */"
+        f" /* {port.width} bit{'s' if port.width > 1 else ''}{_elements(port)}: {port.meaning} */"
         for port in ports
     )
 
@@ -310,7 +310,7 @@ def _elements(port: Port) -> str:
 
 def _fields(ports: Sequence[Port]) -> str:
     """Return the fields of a packed structure, whose last field is lowest."""
-    return "\n".join(f"    bit [{port.width - 1}:0] {field_name(port)};  // {port.about}" for port in reversed(ports))
+    return "\n".join(f"    bit [{port.width - 1}:0] {field_name(port)};  // {port.meaning}" for port in reversed(ports))
 
 
 def _element(template: str, name: str, port: Port) -> str:

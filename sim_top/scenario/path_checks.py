@@ -78,8 +78,8 @@ def _walk(world: World, net: Network, source: int, lid: int, sl: int) -> Iterato
         yield f"{topology.show_host(source)}: no VL for SL {sl}"
         return
     yield topology.show_host(source)
-    for _ in range(len(inputs.drops) + 1):
-        port = int(net.wiring.cable[end].far)
+    for _ in range(len(inputs.drop_counts) + 1):
+        port = int(net.wiring.cable[end].far_input)
         if port == NOWHERE:
             yield "no cable"
             return
@@ -102,7 +102,7 @@ def _show_link(world: World, net: Network, end: int, lane: int) -> str:
     shown, vl = show_end(world.topology, end, net), _vl_of(world, lane)
     if end >= len(net.wiring.cable):
         return f"{shown}, VL {vl}"
-    return f"{shown} -> {show_end(world.topology, int(net.wiring.cable[end].far), net)}, VL {vl}"
+    return f"{shown} -> {show_end(world.topology, int(net.wiring.cable[end].far_input), net)}, VL {vl}"
 
 
 def _vl_of(world: World, lane: int) -> int:

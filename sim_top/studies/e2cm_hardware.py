@@ -97,7 +97,7 @@ def _source(net: Ethernet, given: HardwareRun, cycles: int) -> dict[str, Any]:
         **given.run.options.rp,
         "flows": max(4, 1 << (nodes - 1).bit_length()),
         "seed": int(net.limiters.seeds[given.node]),
-        "link_mbps": 10_000 // int(net.channel[net.adapter[given.node].channel].unit),
+        "link_mbps": 10_000 // int(net.channel[net.adapter[given.node].channel].byte_time),
     }
     parameters = ECMRPParameters(**set_to)
     own = entries[(entries[:, 1] >= _WHOSE) & (entries[:, 2] == given.node)]

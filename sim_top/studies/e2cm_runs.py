@@ -140,11 +140,11 @@ def _rows(net: Ethernet, scenario: Scenario, run: EthernetRun, *, with_course: b
     fair = fair_rates(scenario)
     parts = round(run.seconds * 1000)
     begin, end = (round(part * parts) for part in scenario.measured)
-    looked = net.looked[round(scenario.measured[0] * _LOOKS) : round(scenario.measured[1] * _LOOKS), 0] / 1000
+    looked = net.sampled_lengths[round(scenario.measured[0] * _LOOKS) : round(scenario.measured[1] * _LOOKS), 0] / 1000
     switch = net.switch
     of_run = {
         "queue_mean": float(looked.mean()),
-        "queue_most": float(net.looked.max()) / 1000,
+        "queue_most": float(net.sampled_lengths.max()) / 1000,
         "lost": int(switch["lost"].sum()),
         "lowering": int(switch["lowering"].sum()),
         "raising": int(switch["raising"].sum()),
@@ -153,11 +153,11 @@ def _rows(net: Ethernet, scenario: Scenario, run: EthernetRun, *, with_course: b
         "is_over": is_over(net),
         "flit_hops": int(net.common[HOPS]),
     }
-    queue = net.looked[:, 0].reshape(PARTS, -1).mean(axis=1) / 1000
+    queue = net.sampled_lengths[:, 0].reshape(PARTS, -1).mean(axis=1) / 1000
     rows = []
     for number, group in enumerate(scenario.groups):
         sources, targets = map(list, zip(*group.flows, strict=True))
-        bits = net.course[:parts, sources, targets] * 8
+        bits = net.delivered_bytes[:parts, sources, targets] * 8
         rates = bits[begin:end].sum(axis=0) / (end - begin) / 1e6
         shares = np.array([fair[flow] for flow in group.flows])
         rows.append(

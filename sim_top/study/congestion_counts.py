@@ -66,7 +66,7 @@ def congestion_of(net: Network) -> OfCongestion | None:
         cnps=int(count[CNPS]),
         becns=int(count[BECNS]),
         held=int(count[HELD]),
-        lost=int(pacing.sources.sweep["lost"].sum()),
+        lost=int(pacing.sources.sweep["lost_becns"].sum()),
         logged=int(count[LOGGED]),
         withheld=withheld,
         cnp_share=int(count[CNPS]) / max(1, packets),

@@ -75,7 +75,7 @@ def _of_level(listed: CbrList, meters: Meters, sl: int, numbers: NDArray[np.int6
     rank = int((whole > 0).argmax()) if whole[:-1].any() else 0
     order = np.lexsort((numbers, shares[:, rank]))
     lateness = meters.lateness[sl].cumsum()
-    most = meters.connections.each["most"][numbers] / listed.deadline[numbers]
+    most = meters.connections.each["max_latency"][numbers] / listed.deadline[numbers]
     sure = int(np.searchsorted(lateness, _SURE * lateness[-1]))
     return OfDeadlines(
         sl,
@@ -100,8 +100,8 @@ def connection_table(listed: CbrList, meters: Meters) -> pl.DataFrame:
     """
     each, within, jitter = meters.connections
     packets, has_deadline = each["packets"], listed.deadline > 0
-    mean = np.divide(each["latency"], packets, out=np.full(len(packets), np.nan), where=packets > 0)
-    most = pl.Series(np.where(packets > 0, each["most"], -1))
+    mean = np.divide(each["latency_sum"], packets, out=np.full(len(packets), np.nan), where=packets > 0)
+    most = pl.Series(np.where(packets > 0, each["max_latency"], -1))
     return pl.DataFrame(
         {
             "row": listed.row,

@@ -60,9 +60,9 @@ class Sample:
             out_ports.counters["packets"].astype(np.int64),
             out_ports.counters["flits"].astype(np.int64),
             queued_cycles(net, packets),
-            out_ports.head["waited"].astype(np.int64),
-            np.array(fcps_sent(out_ports.remote), np.int64),
-            out_ports.buffer.taken["blocks"].astype(np.int64),
+            out_ports.head["credit_wait_cycles"].astype(np.int64),
+            np.array(fcps_sent(out_ports.remote_credit), np.int64),
+            out_ports.buffer.lane["blocks"].astype(np.int64),
             _far_blocks(net),
             _levels(net.meters),
         )
@@ -128,18 +128,18 @@ class Course:
 
 def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
     """Return, by end and lane, the cycles for which packets requested the link, until their start or until now."""
-    asked = net.out_ports.counters["asked"].copy()
+    asked = net.out_ports.counters["queued_cycles"].copy()
     heads = net.out_ports.queues.queue["head"]
     for end, lane in np.argwhere(heads != NOBODY).tolist():
         packet = int(heads[end, lane])
         while packet != NOBODY:
-            asked[end, lane] += net.clock[NOW] - packets.pool[packet].asks
+            asked[end, lane] += net.clock[NOW] - packets.pool[packet].link_request_cycle
             packet = int(packets.pool[packet].next)
     return asked
 
 
 def _far_blocks(net: Network) -> NDArray[np.int64]:
-    remote, shape = net.out_ports.remote, net.out_ports.counters.shape
+    remote, shape = net.out_ports.remote_credit, net.out_ports.counters.shape
     found = np.zeros(shape, np.int64)
     for end, lane in np.ndindex(shape):
         found[end, lane] = blocks_in_use(remote, end, lane)
@@ -183,7 +183,7 @@ def link_course(course: Course, net: Network, links: pl.DataFrame) -> pl.DataFra
     Columns: first cycle, and first cycle after the interval; the ends and the VL as in the table of links; flits per
     cycle; blocks in the output buffer and in the far buffer at the end of the interval.
     """
-    ends = np.flatnonzero(net.wiring.cable["far"] != NOWHERE)
+    ends = np.flatnonzero(net.wiring.cable["far_input"] != NOWHERE)
     names = links.select("from", "from_kind", "from_id", "from_port", "to", "to_kind", "to_id", "to_port", "vl")
     frames = []
     for before, sample in course.intervals():

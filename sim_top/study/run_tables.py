@@ -131,9 +131,9 @@ def link_table(world: World, net: Network, packets: Packets, start: Sample | Non
         Counters at the start of the measured window; ``None`` if that is cycle 0.
     """
     wiring, out_ports = net.wiring, net.out_ports
-    ends = np.flatnonzero(wiring.cable["far"] != NOWHERE)
+    ends = np.flatnonzero(wiring.cable["far_input"] != NOWHERE)
     lanes = out_ports.counters.shape[1]
-    sides = {"from": ends, "to": _receiving(net, wiring.cable["far"][ends])}
+    sides = {"from": ends, "to": _receiving(net, wiring.cable["far_input"][ends])}
     shown = {side: [show_end(world.topology, int(end), net, names=False) for end in sides[side]] for side in sides}
     grown = {
         name: each[ends].ravel()
@@ -154,8 +154,8 @@ def link_table(world: World, net: Network, packets: Packets, start: Sample | Non
             "mean_queue_packets": grown["queued"] / cycles,
             "mean_queue_cycles": pl.Series(mean, nan_to_null=True),
             "waited_cycles": grown["waited"],
-            "peak_output_blocks": out_ports.buffer.taken["most"][ends].ravel(),
-            "peak_far_blocks": peak_blocks_in_use(out_ports.remote)[ends].ravel(),
+            "peak_output_blocks": out_ports.buffer.lane["most_blocks"][ends].ravel(),
+            "peak_far_blocks": peak_blocks_in_use(out_ports.remote_credit)[ends].ravel(),
             "fcps": grown["fcps"],
         }
     )

@@ -345,7 +345,7 @@ def _with_effect(level: PerSL, effect: TableEffect | None) -> PerSL:
 
 def _utilisations(world: World, net: Network) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the flits per cycle of links between switches, and of links between hosts and switches."""
-    far, of_switches = net.wiring.cable["far"], world.topology.switches << net.switches.inputs.port_bits
+    far, of_switches = net.wiring.cable["far_input"], world.topology.switches << net.switches.inputs.port_bits
     sent = net.out_ports.counters["flits"].sum(axis=1) / int(net.clock[NOW])
     is_cabled, is_switch = far != NOWHERE, np.arange(len(far)) < of_switches
     is_between = is_switch & (far >= 0)
@@ -432,7 +432,7 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
         else:
             switch = place >> inputs.port_bits if place < ends else (place - ends) // central_buffers(net.switches)
             target = (switch << inputs.port_bits) + output
-            following = int(net.wiring.cable[target].far)
+            following = int(net.wiring.cable[target].far_input)
         steps.append(
             f"{show_end(world.topology, place, net)} VL {lane} waits for {show_end(world.topology, target, net)}"
         )

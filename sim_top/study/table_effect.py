@@ -53,7 +53,7 @@ def table_effects(world: World, net: Network) -> dict[int, TableEffect]:
     if find_scheduler(world.settings.scheduler).section is None or len(lanes) < 2:
         return {}
     switches = world.topology.switches << net.switches.inputs.port_bits
-    cabled = net.wiring.cable["far"][:switches] != NOWHERE
+    cabled = net.wiring.cable["far_input"][:switches] != NOWHERE
     flits, packets, contested = (
         net.out_ports.counters[name][:switches][cabled] for name in ("flits", "packets", "contested")
     )

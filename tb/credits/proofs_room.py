@@ -130,10 +130,10 @@ class LimitCounterProperties(Properties):
             Signal(12),
             Signal(12),
         )
-        starts, heard = at(f.take, self.lane), f.hears.valid & (f.hears.vl == self.lane)
+        starts, received = at(f.take, self.lane), f.fcp_rx.valid & (f.fcp_rx.vl == self.lane)
         m.d.sync += sent.eq(sent + Mux(starts, f.take_blocks, 0))
-        with m.If(heard):
-            m.d.sync += limit.eq(f.hears.limit)
+        with m.If(received):
+            m.d.sync += limit.eq(f.fcp_rx.limit)
         claim(m, "sent", self._of_lane(f.sender.fctbs) == sent)
         claim(m, "limit", self._of_lane(f.sender.fccl) == limit)
         claim(m, "limit", self._of_lane(f.sender.fccl) == limit, when=limit != PART)
@@ -152,13 +152,13 @@ class LimitCounterProperties(Properties):
         m.d.comb += [
             under_way.eq(sent - freed),
             newest.eq(freed + PART - limit),
-            told.eq(f.hears.limit - limit),
+            told.eq(f.fcp_rx.limit - limit),
             Assume(self.frees <= under_way),
-            Assume(~heard | (told <= newest)),
+            Assume(~received | (told <= newest)),
         ]
         m.d.sync += freed.eq(freed + self.frees)
         claim(m, "far-buffer", (under_way <= PART) & (newest <= PART) & (free <= PART))
-        claim(m, "far-buffer", under_way <= PART, when=starts & heard & self.frees.any())
+        claim(m, "far-buffer", under_way <= PART, when=starts & received & self.frees.any())
         return m
 
     def _of_lane(self, values: Any) -> Value:
@@ -231,9 +231,9 @@ class FCPSenderProperties(Properties):
             lane.eq(reduce(or_, (Mux(sends[vl], vl, 0) for vl in range(t.vls)))),
             limit.eq(reduce(or_, (Mux(sends[vl], limits[vl], 0) for vl in range(t.vls)))),
         ]
-        claim(m, "told", t.says.valid == was)
-        claim(m, "told-limit", (t.says.vl == lane) & (t.says.limit == limit), when=was)
-        claim(m, "told-limit", ~Cat(t.says.vl, t.says.limit).any(), when=~was)
+        claim(m, "told", t.fcp_tx.valid == was)
+        claim(m, "told-limit", (t.fcp_tx.vl == lane) & (t.fcp_tx.limit == limit), when=was)
+        claim(m, "told-limit", ~Cat(t.fcp_tx.vl, t.fcp_tx.limit).any(), when=~was)
         passed, bounded = account.wait(self.lane, at(due, self.lane), sends)
         claim(m, "told-wait", bounded, when=passed != 0)
         return m

@@ -179,7 +179,7 @@ def new_hardware(
 @inner
 def layout_of(network: Network, hardware: Hardware) -> RowLayout:
     """Return the layout of a switch's input and output rows."""
-    return RowLayout(hardware.ports, hardware.words, credit_fields(network.out_ports.remote, network.switches))
+    return RowLayout(hardware.ports, hardware.words, credit_fields(network.out_ports.remote_credit, network.switches))
 
 
 def store_table_write(inputs: Layout, write: TableWrite, writes: Words, write_index: int, _: Network) -> None:

@@ -104,13 +104,15 @@ def _receive_flit(
     top, low = get(shown, switch_index, outs, top_at), get(shown, switch_index, outs, top_at - 1)
     if get(shown, switch_index, outs, flit + FIRST) != 0:
         packet = int(low & np.uint64(_NUMBER_BITS))
-        is_there = packet < len(packets.pool) and lane < hardware.back.shape[1] and wiring.cable[end].far != NOWHERE
+        is_there = (
+            packet < len(packets.pool) and lane < hardware.back.shape[1] and wiring.cable[end].far_input != NOWHERE
+        )
         if not is_there or packets.pool[packet].event != _INSIDE + switch_index:
             hardware.counts[BAD_FLITS] += 1
             return
         hardware.counts[BAD_FLITS] += is_within
         field = packets.pool[packet]
-        hardware.counts[BAD_FLITS] += field.output != port or field.arrived != lane
+        hardware.counts[BAD_FLITS] += field.output != port or field.head_arrival != lane
         tx.packet, tx.place, tx.flits = packet, 0, field.flits
         if low & np.uint64(1 << FECN_BIT) != 0 and field.bth & FECN == 0 and marking_enabled(network.out_ports.marking):
             field.bth |= FECN
@@ -124,7 +126,7 @@ def _receive_flit(
             network.switches, _header(field, int(packets.origin[packet].source)), stamp
         )
         field.lane = lane
-        consume_credit(network.out_ports.remote, end, lane, field.blocks)
+        consume_credit(network.out_ports.remote_credit, end, lane, field.blocks)
         schedule_arrival(network, packets, packet, end, cycle - 1)
         network.clock[MOVED] = cycle
     else:
@@ -144,7 +146,7 @@ def _look_up(network: Network, field: Packet, link_end: int) -> None:
     output, outgoing_vl, channel = route(
         network.switches, link_end, int(field.dlid), int(field.sl), int(field.lane), int(field.channel)
     )
-    field.output, field.arrived, field.channel = output, outgoing_vl, channel
+    field.output, field.head_arrival, field.channel = output, outgoing_vl, channel
 
 
 @inner
@@ -199,7 +201,7 @@ def _receive_limit(
         hardware.counts[BAD_FLITS] += 1
         return
     whole = remote_credit.limit_sent[end, lane] + (limit - remote_credit.limit_sent[end, lane]) % COUNTER_MODULUS
-    send_fcp_with_limit(remote_credit, end, peer, lane, whole, cycle - 1, network.wiring.cable[end].flight)
+    send_fcp_with_limit(remote_credit, end, peer, lane, whole, cycle - 1, network.wiring.cable[end].flight_cycles)
 
 
 @inner
@@ -209,7 +211,7 @@ def _receive_late_returns(
     """Receive the credit return of a port, which a switch counts late."""
     cable = network.wiring.cable[hardware.first[switch_index] + port]
     _receive_returns(
-        remote_credit.rooms,
+        remote_credit.occupancy,
         network,
         hardware,
         switch_index,
@@ -239,7 +241,7 @@ def _record_due_returns(remote_credit: BufferOccupancy, network: Network, hardwa
 @inner
 def _record_due_late_returns(remote_credit: LateCredits, network: Network, hardware: Hardware, cycle: int) -> None:
     """Record the blocks freed in this cycle, which golden counts late because the hardware does."""
-    _record_due_returns(remote_credit.rooms, network, hardware, cycle + AGE)
+    _record_due_returns(remote_credit.occupancy, network, hardware, cycle + AGE)
 
 
 @by_type({BufferOccupancy: _record_due_returns, LateCredits: _record_due_late_returns}, default=True)
@@ -304,7 +306,7 @@ def _read_port(
     place, end, remote = (
         switch_index * hardware.ports + port,
         hardware.first[switch_index] + port,
-        network.out_ports.remote,
+        network.out_ports.remote_credit,
     )
     _receive_flit(network, packets, hardware, switch_index, port, cycle)
     _receive_credit(remote, network, hardware, switch_index, port, cycle)
@@ -358,7 +360,7 @@ def _drive_port(
             put(given, switch_index, ins, first + DATA, _second_id_word(rx.packet, rx.psn))
         rx.place += 1
     put(given, switch_index, ins, ready_at(layout, port), network.out_ports.free_from[end] <= cycle)
-    _drive_credit(network.out_ports.remote, network, hardware, switch_index, port, cycle)
+    _drive_credit(network.out_ports.remote_credit, network, hardware, switch_index, port, cycle)
 
 
 @kernel
@@ -371,7 +373,7 @@ def run_with_hardware(network: Network, packets: Packets, hardware: Hardware, en
             for port in range(hardware.ports):
                 _read_port(network, packets, hardware, number, port, cycle)
         run_cycle(network, packets)
-        _record_immediate_credits(network.out_ports.remote, network, hardware, cycle + 1)
+        _record_immediate_credits(network.out_ports.remote_credit, network, hardware, cycle + 1)
         for number in range(len(hardware.device)):
             for word in range(hardware.given.shape[1]):
                 hardware.given[number, word] = hardware.writes[number, word]

@@ -91,7 +91,7 @@ def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
     """Return the named conditions on the ports of a switch from which crosses are formed, in addition to the rules."""
     ports, lanes = parameters["ports"], parameters["data_vls"]
     by_fcp = CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
-    credit_in, credit_out, blocks = ("hears", "says", "valid") if by_fcp else ("heard", "returned", "blocks")
+    credit_in, credit_out, blocks = ("fcp_rx", "fcp_tx", "valid") if by_fcp else ("far_returned", "returned", "blocks")
     events: dict[str, Event] = {
         "LFT written": lambda cycles: cycles.on("lft__enable"),
         "top written": lambda cycles: cycles.on("lft__enable") & cycles.on("lft__top"),

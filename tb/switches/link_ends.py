@@ -121,8 +121,8 @@ class Receiver:
         blocks = min(self.source.randint(1, self.kind.blocks), self.held[lane]) if gives else 0
         self.held[lane] -= blocks
         self.room.used[lane] -= blocks
-        getattr(self.dut, f"heard__{self.port}__blocks").value = blocks
-        getattr(self.dut, f"heard__{self.port}__vl").value = lane
+        getattr(self.dut, f"far_returned__{self.port}__blocks").value = blocks
+        getattr(self.dut, f"far_returned__{self.port}__vl").value = lane
 
     def _drive_lanes(self, lanes: list[int]) -> None:
         """Return one block of some of the given lanes."""
@@ -130,7 +130,7 @@ class Receiver:
         for lane in freed:
             self.held[lane] -= 1
             self.room.used[lane] -= 1
-        getattr(self.dut, f"heard__{self.port}__blocks").value = sum(1 << lane for lane in freed)
+        getattr(self.dut, f"far_returned__{self.port}__blocks").value = sum(1 << lane for lane in freed)
 
     def listen(self) -> None:
         """Read a flit. Fail on a gap, on interleaved packets, or on a packet without credit."""

@@ -110,12 +110,12 @@ class SwitchWiringProperties(Properties):
         pairs += [
             (getattr(s.tx[port_number], name), getattr(output.tx, name)) for name in s.tx[port_number].signature.members
         ]
-        ends = [(port.returned, "returned"), (output.heard, "heard")] if output.turns is None else []
+        ends = [(port.returned, "returned"), (output.far_returned, "far_returned")] if output.turns is None else []
         for end, name in ends:
             mine = getattr(s, name)[port_number]
             pairs += [(getattr(mine, each), getattr(end, each)) for each in end.signature.members]
         if output.turns is not None:
-            for end, name in ((output.says, "says"), (output.hears, "hears")):
+            for end, name in ((output.fcp_tx, "fcp_tx"), (output.fcp_rx, "fcp_rx")):
                 mine = getattr(s, name)[port_number]
                 pairs += [(mine.valid, end.valid), (mine.vl, end.vl), (mine.limit, end.limit)]
             freed, returned = output.freed, port.returned

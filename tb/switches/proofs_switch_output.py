@@ -198,7 +198,7 @@ class SwitchOutputProperties(Properties):
             claim(m, "fcp-between", ~on & ~starts & o.ready, when=o.turns.takes)
             said = Signal()
             m.d.sync += said.eq(o.turns.takes)
-            claim(m, "fcp-between", o.says.valid & ~o.tx.valid, when=said)
+            claim(m, "fcp-between", o.fcp_tx.valid & ~o.tx.valid, when=said)
 
     def _lanes(self, m: Module) -> None:
         """Claim the scheduler's inputs about lanes, and the credit counters of the far buffer."""
@@ -239,26 +239,26 @@ class SwitchOutputProperties(Properties):
         """Model a lane of the far buffer. Return a function that returns whether a number of blocks fit there."""
         o = self.output
         if o.turns is None:
-            came = Mux(o.heard.vl == lane, o.heard.blocks, 0)
+            came = Mux(o.far_returned.vl == lane, o.far_returned.blocks, 0)
             m.d.sync += owed[lane].eq(owed[lane] + taken - Mux(came > owed[lane], owed[lane], came))
             return lambda more: self._fits(owed, lane, more)
         sent, limit = Signal(12, name=f"sent_{lane}"), Signal(12, name=f"limit_{lane}", init=_FCP_BLOCKS)
         m.d.sync += sent.eq(sent + taken)
-        with m.If(o.hears.valid & (o.hears.vl == lane)):
-            m.d.sync += limit.eq(o.hears.limit)
+        with m.If(o.fcp_rx.valid & (o.fcp_rx.vl == lane)):
+            m.d.sync += limit.eq(o.fcp_rx.limit)
         return lambda more: (limit - sent - more)[:12] <= WINDOW
 
     def _claim_remote_credit(self, m: Module) -> None:
         """Claim that returned credits, or received limits, reach the right lane."""
         o = self.output
         if o.turns is not None:
-            heard = Cat(o.remote.hears.valid, o.remote.hears.vl, o.remote.hears.limit)
-            self.claim(m, "returns", heard == Cat(o.hears.valid, o.hears.vl, o.hears.limit), when=o.hears.valid)
+            received = Cat(o.remote.fcp_rx.valid, o.remote.fcp_rx.vl, o.remote.fcp_rx.limit)
+            self.claim(m, "returns", received == Cat(o.fcp_rx.valid, o.fcp_rx.vl, o.fcp_rx.limit), when=o.fcp_rx.valid)
             freed = Cat(o.turns.freed.blocks, o.turns.freed.vl)
             self.claim(m, "returns", freed == Cat(o.freed.blocks, o.freed.vl), when=o.freed.blocks.any())
             return
         for lane in range(VLS):
-            given = Mux(o.heard.vl == lane, o.heard.blocks, 0)
+            given = Mux(o.far_returned.vl == lane, o.far_returned.blocks, 0)
             self.claim(m, "returns", o.remote.give[lane] == given)
 
     def _follow(self, m: Module, enters: list[Signal]) -> None:

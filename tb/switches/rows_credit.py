@@ -58,7 +58,7 @@ def _send_fcp(remote_credit: FCPLimits, environment: SwitchEnvironment, port: in
     outside = len(environment.switches.inputs.port) + port
     if not send_due_fcp(environment.out_ports, port, outside, cycle, 1):
         return False
-    lane = int(remote_credit.end[port].last)
+    lane = int(remote_credit.end[port].last_lane)
     fcp = environment.limit_sent[port, (cycle + 1) % RING]
     fcp[FCP_LANE], fcp[FCP_LIMIT] = lane + 1, remote_credit.limit_sent[port, lane]
     return True
@@ -97,7 +97,7 @@ def _receive_lane_returns(
             environment.owed[port, lane] -= (returned >> lane) & 1
         elif not allow_absent_lanes:
             returned &= ~(1 << lane)
-        if remote_credit.taken[port, lane].blocks != 0:
+        if remote_credit.lane[port, lane].blocks != 0:
             freed |= returned & 1 << lane
     received[RECEIVED_LANES], received[RECEIVED_BLOCKS], received[LANES_FREED] = returned, returned != 0, freed
 
@@ -122,7 +122,7 @@ def _receive_returns(
     received[RECEIVED_LANE], received[RECEIVED_BLOCKS] = lane, blocks
     received[BLOCKS_FREED] = 0
     if lane < lanes:
-        received[BLOCKS_FREED] = min(blocks, int(remote_credit.taken[port, lane].blocks))
+        received[BLOCKS_FREED] = min(blocks, int(remote_credit.lane[port, lane].blocks))
         environment.owed[port, lane] -= min(blocks, environment.owed[port, lane])
 
 
@@ -146,7 +146,7 @@ def _receive_limits(
     received[RECEIVED_LANE], received[RECEIVED_BLOCKS] = returned, 1
     received[BLOCKS_FREED] = draw_below(rng, _ANY)
     if returned < lanes:
-        received[BLOCKS_FREED] = remote_credit.whole[returned] + environment.freed[port, returned]
+        received[BLOCKS_FREED] = remote_credit.partition_blocks[returned] + environment.freed[port, returned]
 
 
 @inner
@@ -159,11 +159,11 @@ def _receive_late(
     allow_absent_lanes: bool,  # noqa: FBT001 - kernels take positional arguments only
     rng: NDArray[np.uint64],
 ) -> None:
-    _receive_returns(remote_credit.rooms, environment, port, lane, maximum, allow_absent_lanes, rng)
+    _receive_returns(remote_credit.occupancy, environment, port, lane, maximum, allow_absent_lanes, rng)
     received, lanes = environment.received_credit[port], environment.owed.shape[1]
     if received[RECEIVED_LANE] >= lanes:
         return
-    in_use = int(remote_credit.rooms.taken[port, received[RECEIVED_LANE]].blocks)
+    in_use = int(remote_credit.occupancy.lane[port, received[RECEIVED_LANE]].blocks)
     for place in range(AGE):
         if environment.late_credit[port, place, LATE_LANE] == received[RECEIVED_LANE]:
             in_use -= environment.late_credit[port, place, LATE_BLOCKS]
@@ -230,7 +230,7 @@ def _write_received_limits(
     put(rows, row, port_positions, first_port, 1)
     put(rows, row, port_positions, first_port + 1, lane)
     put(rows, row, port_positions, first_port + 2, limit % COUNTER_MODULUS)
-    if lane < len(remote_credit.whole):
+    if lane < len(remote_credit.partition_blocks):
         remote_credit.limit[port, lane] = limit
 
 
@@ -248,7 +248,7 @@ def _write_received_late(
     received = environment.received_credit[port]
     late = environment.late_credit[port, int(environment.regs[CLOCK] % AGE)]
     if late[LATE_BLOCKS] != 0:
-        release(remote_credit.rooms, port, late[LATE_LANE], late[LATE_BLOCKS])
+        release(remote_credit.occupancy, port, late[LATE_LANE], late[LATE_BLOCKS])
     put(rows, row, port_positions, first_port, received[RECEIVED_BLOCKS])
     put(rows, row, port_positions, first_port + 1, received[RECEIVED_LANE])
     late[LATE_LANE] = received[RECEIVED_LANE]
@@ -293,7 +293,7 @@ def _write_sent_returns(
     while lanes != 0:
         lane = lowest_member(lanes)
         lanes &= lanes - 1
-        release(environment.up, port, lane, min(blocks, int(environment.up.taken[port, lane].blocks)))
+        release(environment.up, port, lane, min(blocks, int(environment.up.lane[port, lane].blocks)))
     returned[RETURNED_LANES] = 0
 
 
@@ -315,9 +315,9 @@ def _write_sent_limits(
         put(expected, row, port_positions, first_port, 1)
         put(expected, row, port_positions, first_port + 1, lane)
         put(expected, row, port_positions, first_port + 2, limit % COUNTER_MODULUS)
-        freed = limit - remote_credit.whole[lane] - environment.known[port, lane]
+        freed = limit - remote_credit.partition_blocks[lane] - environment.known[port, lane]
         environment.known[port, lane] += freed
-        release(environment.up, port, lane, min(freed, int(environment.up.taken[port, lane].blocks)))
+        release(environment.up, port, lane, min(freed, int(environment.up.lane[port, lane].blocks)))
         fcp[FCP_LANE] = 0
 
 
@@ -332,7 +332,7 @@ def _write_sent_late_returns(
     port_positions: NDArray[np.int64],
     first_port: int,
 ) -> None:
-    _write_sent_returns(remote_credit.rooms, environment, port, slot, expected, row, port_positions, first_port)
+    _write_sent_returns(remote_credit.occupancy, environment, port, slot, expected, row, port_positions, first_port)
 
 
 @by_type({BufferOccupancy: _write_sent_returns, LateCredits: _write_sent_late_returns, FCPLimits: _write_sent_limits})

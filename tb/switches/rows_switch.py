@@ -137,7 +137,7 @@ def _handle_event(
     environment: SwitchEnvironment, packet: int, event: int, cycle: int, rule_counts: NDArray[np.int64]
 ) -> None:
     packets = environment.packets
-    place = int(packets.pool[packet].place)
+    place = int(packets.pool[packet].event_place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
         receive_packet(environment.switches, packets, place, packet, cycle)
@@ -179,7 +179,9 @@ def _allocate(environment: SwitchEnvironment, cycle: int, rule_counts: NDArray[n
         since, before = cycle, 0
         while before < field.flits:
             since += 1
-            moved = min(flits_moved(environment.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
+            moved = min(
+                flits_moved(environment.out_ports.returns, since - cycle, cycle - field.head_arrival), field.flits
+            )
             returned = environment.back[port, (since + 1) % RING]
             returned[RETURNED_LANES] |= 1 << lane
             returned[RETURNED_BLOCKS] = moved - before
@@ -240,7 +242,7 @@ def _begin_packet(
 ) -> None:
     """Start a packet at a sender that has credit, or is reckless. Golden receives it if its buffer has space."""
     reckless = probabilities[C_RECKLESS] != 0
-    lanes = environment.up.taken.shape[1]
+    lanes = environment.up.lane.shape[1]
     lane = draw_lane(environment, rng, reckless)
     blocks = probabilities[C_LEAST] + draw_below(rng, probabilities[C_MOST] - probabilities[C_LEAST] + 1)
     if reckless:

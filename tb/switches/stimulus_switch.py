@@ -70,8 +70,8 @@ def switch_elements(
     inputs named in ``program``. Outputs: the flits; the sent credits; the drop causes.
     """
     flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
-    is_by_fcp = "hears__0__valid" in inputs
-    credit_in, returned = ("hears", "says") if is_by_fcp else ("heard", "returned")
+    is_by_fcp = "fcp_rx__0__valid" in inputs
+    credit_in, returned = ("fcp_rx", "fcp_tx") if is_by_fcp else ("far_returned", "returned")
     fields = ("valid", "vl", "limit") if is_by_fcp else ("blocks", "vl")
     returns = [name for name in fields if f"{credit_in}__0__{name}" in inputs]
     given = [("rst", 1)]

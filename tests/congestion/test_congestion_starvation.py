@@ -145,7 +145,7 @@ def test_study_sets_and_writes_credit_starvation(tmp_path: Path) -> None:
     assert {port for port in range(16) if starvation.port[port].masked} == hosts
     assert starvation.port["threshold"].tolist() == [12] * 16
     assert starvation.port["gap"].tolist() == [20] * 16
-    assert [port for port in range(16) if starvation.port[port].rules] == [5]
+    assert [port for port in range(16) if starvation.port[port].has_element] == [5]
     assert (starvation.port[5].element_threshold, starvation.port[5].element_gap) == (4, 20)
     select = StarvationSelect
     written = [(each.cycle, each.write) for each in setting_writes(world) if each.switch == 1]

@@ -61,14 +61,14 @@ def test_the_network_counts_as_the_port(blocks: int, step: int, period: int, lin
                 started = (vl, size)
 
         is_due = fcp_limits.is_fcp_due(ends, 0, cycle)
-        assert ends.end[0].due == credit_ib.due_lanes(port), f"cycle {cycle}"
+        assert ends.end[0].due_lanes == credit_ib.due_lanes(port), f"cycle {cycle}"
         sent_vl, packet = credit_ib.offered_fcp(port, False)
         if is_due and source.random() < link:
             inputs.flags[credit_ib.TAKEN] = 1
             fcp_limits.send_fcp(ends, 0, 1, cycle, 1)
             fcp_limits.receive_fcps(ends, 1, cycle + 2)
             fcp = FlowControlPacket.unpacked(int(packet))
-            assert (fcp.vl, fcp.fccl) == (ends.end[0].last, ends.limit_sent[0, sent_vl] % 4096)
+            assert (fcp.vl, fcp.fccl) == (ends.end[0].last_lane, ends.limit_sent[0, sent_vl] % 4096)
             told += 1
 
         vl = source.randrange(VLS)
@@ -132,6 +132,6 @@ def test_rooms_buffers_and_sender_managed_credits_keep_one_rule(blocks: int, min
         room.release(rooms, 0, vl, back)
         buffer.used[vl] -= back
         port.used[:] = buffer.used
-        assert rooms.beyond[0].blocks == vlbuffer.shared_in_use(buffer) == credit_opa.shared_in_use(port)
+        assert rooms.above_minima[0].blocks == vlbuffer.shared_in_use(buffer) == credit_opa.shared_in_use(port)
 
     assert refused > 100

@@ -236,7 +236,7 @@ def test_least_probe_delay_equals_the_computed_delay(rates: tuple[int, int], fli
     by_hand = 0
     for mbps in rates:
         by_hand = (by_hand * 64 + 64 * (10_000 // mbps) + flight) // 64 + 1
-    learned = int(world.golden(0.1).probers.probe["least"][0, 1])
+    learned = int(world.golden(0.1).probers.probe["least_delay"][0, 1])
 
     assert least == by_hand
     assert least <= learned <= least + 10_000 // min(rates) * 1500 // 64 + 1

@@ -122,7 +122,7 @@ def test_cable_of_the_study_replaces_the_captured_rate(capture_copy: Any) -> Non
 
     world = world_of(captured(capture_copy("two_switch"), *changes, study=given))
 
-    forms = {world.topology.hosts.index(end): (form.flight, form.pace) for end, form in world.cables.items()}
+    forms = {world.topology.hosts.index(end): (form.flight_cycles, form.pace) for end, form in world.cables.items()}
     assert forms == {1: (1, 2 * FULL), 3: (9, round(12.5 * FULL))}
 
 

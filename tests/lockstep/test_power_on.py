@@ -164,7 +164,7 @@ def test_both_forms_hold_the_same_tables_after_resets_writes_and_swaps() -> None
             assert np.array_equal(walk.weight[:, :20], exact.weight[:, which])
             assert np.array_equal(walk.lane[:, :20], exact.vl[:, which])
         assert np.array_equal(table.table.weight[:, :20], free.weight)
-        assert np.array_equal(table.table.lane[:, :20], free.owner)
+        assert np.array_equal(table.table.lane[:, :20], free.entry_requester)
 
 
 class Trusting(ListMemory):

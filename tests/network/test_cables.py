@@ -74,7 +74,7 @@ def _random_cables(topology: Topology, source: random.Random) -> dict[tuple[int,
 
 def _plain_cables(plain: PlainNetwork, cables: dict[tuple[int, int], CableForm]) -> None:
     for end, form in cables.items():
-        plain.set_cable(end, form.flight, Fraction(form.pace, 65536))
+        plain.set_cable(end, form.flight_cycles, Fraction(form.pace, 65536))
 
 
 @pytest.mark.parametrize("topology", _TOPOLOGIES)

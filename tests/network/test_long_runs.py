@@ -58,9 +58,9 @@ def set_later(net: Network) -> None:
         due[due < NEVER] += LATER
     net.clock[:] += LATER
     net.meters.window[:2] += LATER
-    remote = net.out_ports.remote
+    remote = net.out_ports.remote_credit
     if isinstance(getattr(remote, "end", None), Records):
-        remote.end["periods"] += LATER // remote.period
+        remote.end["periods"] += LATER // remote.fcp_period
 
 
 def run(net: Network, world: World, end: int) -> tuple[OneCore, Any]:
@@ -89,9 +89,9 @@ def test_cycles_past_40_bits_are_as_the_first_ones(switches: str, tmp_path: Path
     assert moved.equals(one)
     for name in ("total", "part", "histogram", "lateness"):
         assert np.array_equal(getattr(first.meters, name), getattr(later.meters, name)), name
-    for field in ("packets", "flits", "asked"):
+    for field in ("packets", "flits", "queued_cycles"):
         assert np.array_equal(first.out_ports.counters[field], later.out_ports.counters[field]), field
-    assert np.array_equal(first.out_ports.head["waited"], later.out_ports.head["waited"])
+    assert np.array_equal(first.out_ports.head["credit_wait_cycles"], later.out_ports.head["credit_wait_cycles"])
     connected = [net.meters.connections for net in (first, later)]
     assert np.array_equal(connected[0].within, connected[1].within)
     assert np.array_equal(connected[0].jitter, connected[1].jitter)

@@ -32,7 +32,7 @@ from vlane.golden.switches.packets import Origin, Packet
 from vlane.sim_top.study.latencies import PERCENTILES, quantile
 from vlane.study.cbr_list import CbrList
 
-_FIELDS = ("source", "target", "dlid", "sl", "born")
+_FIELDS = ("source", "target", "dlid", "sl", "generated_cycle")
 _OF_PACKET = {"dlid", "sl"}
 _DELIVERIES = [((1, 2, 3, 4, 5), 100), ((2, 1, 3, 4, 6), 90), ((1, 2, 4, 3, 5), 80)]
 _LATE = 1 << 40
@@ -95,7 +95,7 @@ def test_parts_are_equal_parts_of_the_measured_stretch() -> None:
         length, borders = end - first, [-(-number * (end - first) // PARTS) for number in range(PARTS + 1)]
         cycles = {cycle for border in borders for cycle in (border - 1, border) if 0 <= cycle < length}
         for cycle in cycles:
-            meters, origin.born = new_meters(first_cycle=first, end_cycle=end, nics=1), first + cycle
+            meters, origin.generated_cycle = new_meters(first_cycle=first, end_cycle=end, nics=1), first + cycle
             count_delivery(meters, packet, origin, first + cycle)
             assert meters.part[0, :, TIMED].nonzero()[0].tolist() == [cycle * PARTS // length]
 
@@ -107,10 +107,10 @@ def test_window_holds_its_first_cycle_and_not_its_end(cycle: int, *, inside: boo
     packet.flits = 5
     meters = new_meters(first_cycle=100, end_cycle=140, nics=1)
 
-    origin.born = cycle
+    origin.generated_cycle = cycle
     count_generation(meters, packet, origin)
     count_loss(meters, packet, origin, cycle)
-    origin.born = 20
+    origin.generated_cycle = 20
     count_delivery(meters, packet, origin, cycle)
 
     counts = meters.part[0, :, [MADE, LOST, RECEIVED]].sum(axis=1).tolist()
@@ -126,7 +126,7 @@ def test_latency_counts_for_packets_of_the_window(born: int, cycle: int, timed: 
     one = np.ones(1, np.int64)
     listed = CbrList(one * 0, one * 0, one * 0, one * 64, np.array([10.0]), one * 50, one * 0)
     meters = new_meters(first_cycle=100, end_cycle=140, nics=1, connections=listed)
-    origin.born, origin.stream = born, 0
+    origin.generated_cycle, origin.stream = born, 0
 
     count_delivery(meters, packet, origin, cycle)
 
@@ -141,7 +141,7 @@ def test_a_doubled_stretch_has_counted_what_came_after_its_old_end() -> None:
     packet, origin = _packet()
     packet.flits = 9
     for target, cycle in ((0, 50), (0, 405), (1, 413), (0, 409 + 500)):
-        origin.target, origin.born = target, cycle - 20
+        origin.target, origin.generated_cycle = target, cycle - 20
         count_delivery(twice, packet, origin, cycle)
         count_delivery(once, packet, origin, cycle)
     assert twice.total[0, 0] == 2

@@ -163,7 +163,7 @@ def test_every_packet_arrives_once_and_in_order(
         flow = (each.source, each.target, each.sl, each.dlid)
         assert last.get(flow, 0) <= each.generated
         last[flow] = each.generated
-    assert net.out_ports.buffer.taken["blocks"].min() >= 0
+    assert net.out_ports.buffer.lane["blocks"].min() >= 0
 
 
 @pytest.mark.parametrize(("load", "flits"), [(0.5, 4), (0.8, 4), (0.7, 32)])
@@ -277,8 +277,8 @@ def test_dropped_packets_are_counted_and_free_their_buffer_space() -> None:
     deliveries = replayed(net, 20_000)
 
     assert len(deliveries) == 100
-    assert net.switches.inputs.drops[:, [DropCause.UNKNOWN_LID, DropCause.NO_VL]].tolist() == [[100, 100], [0, 0]]
-    assert net.switches.inputs.drops.sum() == 200
+    assert net.switches.inputs.drop_counts[:, [DropCause.UNKNOWN_LID, DropCause.NO_VL]].tolist() == [[100, 100], [0, 0]]
+    assert net.switches.inputs.drop_counts.sum() == 200
 
 
 @pytest.mark.slow
@@ -409,8 +409,8 @@ def test_rooms_keep_minimum_and_maximum() -> None:
             back = source.randrange(1, held[lane] + 1)
             release(rooms, 1, lane, back)
             held[lane] -= back
-    assert rooms.taken["blocks"][1].tolist() == held
-    assert not rooms.taken["blocks"][0].any()
+    assert rooms.lane["blocks"][1].tolist() == held
+    assert not rooms.lane["blocks"][0].any()
     assert min(refused["maximum"], refused["common"]) > 50
 
 
@@ -426,7 +426,7 @@ def test_packets_in_queues_are_those_that_wait() -> None:
     packets, counted = new_packets(1 << 12), 0
     for cycle in range(2000):
         if cycle == 100:
-            assert queued_cycles(net, packets).sum() == counted > net.out_ports.counters["asked"].sum() > 0
+            assert queued_cycles(net, packets).sum() == counted > net.out_ports.counters["queued_cycles"].sum() > 0
         run(net, packets, cycle + 1)
         for queue in net.out_ports.queues.queue.array.flat:
             packet = int(queue["head"])
@@ -436,4 +436,4 @@ def test_packets_in_queues_are_those_that_wait() -> None:
 
     sent = net.out_ports.counters
     assert packets.regs[IN_USE] == 0
-    assert counted == sent["asked"].sum() == queued_cycles(net, packets).sum() > 2 * sent["packets"].sum()
+    assert counted == sent["queued_cycles"].sum() == queued_cycles(net, packets).sum() > 2 * sent["packets"].sum()

@@ -114,7 +114,7 @@ def test_every_packet_arrives_once_and_in_order(topology: Topology, routes: Rout
         flow = (each.source, each.target, each.sl)
         assert last.get(flow, 0) <= each.generated
         last[flow] = each.generated
-    assert net.switches.centre.rooms.taken["blocks"].max() <= 8  # type: ignore[union-attr]
+    assert net.switches.centre.occupancy.lane["blocks"].max() <= 8  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("size", "hosts", "trunks"), [((4, 4), 3, 4), ((5,), 2, 3), ((4, 3, 4), 2, 2), ((6, 5), 3, 2)])
@@ -166,8 +166,8 @@ def test_dropped_packets_are_counted_and_free_their_buffer_space() -> None:
     deliveries = replayed(net, 30_000)
 
     assert len(deliveries) == 100
-    assert net.switches.inputs.drops[:, [DropCause.UNKNOWN_LID, DropCause.NO_VL]].tolist() == [[100, 200], [0, 0]]
-    assert net.switches.inputs.drops.sum() == 300
+    assert net.switches.inputs.drop_counts[:, [DropCause.UNKNOWN_LID, DropCause.NO_VL]].tolist() == [[100, 200], [0, 0]]
+    assert net.switches.inputs.drop_counts.sum() == 300
 
 
 def test_circle_through_a_central_buffer_is_found() -> None:

@@ -50,7 +50,7 @@ def test_largest_table_agrees_with_golden() -> None:
 def loaded(table: DTable, **given: Any) -> golden.State:
     state = golden.make_state(**{**FREE, **given})
     for index, entry in enumerate(table.entries):
-        state.owner[0, index], state.weight[0, index] = entry
+        state.entry_requester[0, index], state.weight[0, index] = entry
     return state
 
 
@@ -154,4 +154,4 @@ def test_kept_on_a_stall_is_bounded_by_the_largest_packet() -> None:
 
     golden.step(state, Heads(3, 2, sizes, 0, sizes), True, False, NO_WRITE, False, rules)
 
-    assert state.deficits.carried[0] == 32
+    assert state.deficits.deficit[0] == 32

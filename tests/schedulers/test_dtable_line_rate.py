@@ -87,7 +87,7 @@ def grants_of_exact(table: DTable, lanes: Lanes, count: int) -> Grants:
     entries = len(table.entries)
     state, rules = exact.make_state(entries=entries, **EXACT), np.zeros(exact.RULE_COUNT, np.int64)
     for index, entry in enumerate(table.entries):
-        state.owner[0, index], state.weight[0, index] = entry
+        state.entry_requester[0, index], state.weight[0, index] = entry
     found: Grants = []
     for _ in range(400 * count):
         lane, _, _ = exact.step(state, lanes.heads(), True, False, NO_WRITE, False, rules)

@@ -260,7 +260,7 @@ def test_rr_packets_differ_by_one_at_most() -> None:
 def test_lanes_of_a_requester_take_turns() -> None:
     """Lanes of one requester are served round robin within the turns of the requester."""
     state = rr.make_state(data_vls=4, requesters=2, vl15=False)
-    state.lanes.owner[:] = (0, 0, 0, 1)
+    state.lanes.requester_of[:] = (0, 0, 0, 1)
     rules, sizes = np.zeros(rr.RULE_COUNT, np.int64), np.ones(5, np.int64)
 
     lanes = [rr.step(state, Heads(15, 15, sizes, 0, sizes), True, False, NO_WRITE, False, rules)[0] for _ in range(8)]

@@ -596,4 +596,4 @@ def test_the_qualification_writes_the_reserved_lid_and_names_lanes_without_block
     ports = ins["lft__port"].get(rows)[writes]
 
     assert ((ports > 0) & (ports <= given["ports"])).any()
-    assert ((ins["heard__0__blocks"].get(rows) == 0) & (ins["heard__0__vl"].get(rows) != 0)).any()
+    assert ((ins["far_returned__0__blocks"].get(rows) == 0) & (ins["far_returned__0__vl"].get(rows) != 0)).any()

@@ -360,9 +360,9 @@ def _place_of(packets: Packets, packet: int, now: int) -> str:
             listed = int(packets.slot[((later & (len(packets.slot) // EVENTS - 1)) * EVENTS) + event])
             while listed != NOBODY:
                 if listed == packet:
-                    return f"{name} {int(field.place)} in {later}"
+                    return f"{name} {int(field.event_place)} in {later}"
                 listed = int(packets.pool[listed].next)
-    return f"queued at {int(field.place)}"
+    return f"queued at {int(field.event_place)}"
 
 
 def test_packets() -> None:

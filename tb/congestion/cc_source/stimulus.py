@@ -75,7 +75,7 @@ def _draw_flow(
     elif kind < 9:
         flow[1], flow[2] = draw_below(rng, 7) << sources.set_bits, 0
     elif kind < 11:
-        entry = sources.flow[0, (sources.sweep[0].next + 1) % sources.flow.shape[1]]
+        entry = sources.flow[0, (sources.sweep[0].next_entry + 1) % sources.flow.shape[1]]
         flow[1], flow[2] = entry.dlid, entry.sl
     elif kind < 13:
         flow[1], flow[2] = other[1], other[2]
@@ -137,7 +137,7 @@ def _fill(
     event_log: EventLog,
 ) -> None:
     """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
-    made, given, since_reset = machine.made, machine.input_values, machine.cycle
+    made, given, since_reset = machine.state, machine.input_values, machine.cycle
     asks, tells, written = given.request, given.becn, given.setting_write
     for cycle in range(len(rows)):
         resets = draw_below(rng, CERTAIN) < probabilities[C_RESET]

@@ -124,7 +124,7 @@ class FCPRoundRobinProperties(Properties):
         ]
         self.claim(m, "offer-told", o.takes == (o.may & offer.found))
         self.claim(m, "offer-told", offer.sends == o.takes)
-        self.claim(m, "offer-told", o.says.valid & (o.says.vl == sent_vl), when=was_sent)
-        self.claim(m, "offer-told", o.says.limit == sent_limit, when=was_sent & of_lane)
-        nothing = ~o.says.valid & (o.says.vl == 0) & (o.says.limit == 0)
+        self.claim(m, "offer-told", o.fcp_tx.valid & (o.fcp_tx.vl == sent_vl), when=was_sent)
+        self.claim(m, "offer-told", o.fcp_tx.limit == sent_limit, when=was_sent & of_lane)
+        nothing = ~o.fcp_tx.valid & (o.fcp_tx.vl == 0) & (o.fcp_tx.limit == 0)
         self.claim(m, "offer-told", nothing, when=~was_sent)

@@ -91,7 +91,7 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], rng: N
     elif way == 5:
         aim = 0
     elif way == 6:  # the feedback is at a bound, or close to it
-        bound = made.most if draw_below(rng, 2) else -made.most
+        bound = made.max_feedback if draw_below(rng, 2) else -made.max_feedback
         aim = (made.set_point + made.weight * probe_state.occupancy - bound) // (1 + made.weight)
         aim = max(0, min(_MOST, aim + draw_below(rng, 129) - 64))
     else:
@@ -101,16 +101,16 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], rng: N
         excess = _up_to_bits(rng, 22)
     if draw_below(rng, 16) == 0:
         gap = (0, 1, 1 << 31, (1 << 31) - 1)[draw_below(rng, 4)] if draw_below(rng, 2) else draw_below(rng, _MODULUS)
-    values[golden.ARRIVAL] = (probe_state.arrival + gap) & _MODULUS
+    values[golden.ARRIVAL] = (probe_state.reply_arrival + gap) & _MODULUS
     delay = (
-        probe_state.least + excess
+        probe_state.least_delay + excess
         if draw_below(rng, 8)
-        else probe_state.least - min(probe_state.least, _up_to_bits(rng, 10))
+        else probe_state.least_delay - min(probe_state.least_delay, _up_to_bits(rng, 10))
     )
     if probe_state.has_reply == 0 and made.learned:
         delay = (1 << 12) + _up_to_bits(rng, 16)
     values[golden.STAMP] = (values[golden.ARRIVAL] - delay) & _MODULUS
-    values[golden.REPORTED] = (probe_state.reported + sent) & _MODULUS
+    values[golden.REPORTED] = (probe_state.reply_bytes + sent) & _MODULUS
     if draw_below(rng, 64) == 0:  # near the wrap, so the next counts cross the highest bit, or all bits
         values[golden.REPORTED] = (_MODULUS >> draw_below(rng, 2)) - draw_below(rng, 1 << 18)
 
@@ -122,7 +122,7 @@ def _draw_start(state: golden.E2CMProberState, values: NDArray[np.int64], rng: N
     probe_state = made.probe[0, values[golden.FLOW]]
     values[golden.PROBE] = draw_below(rng, 8) == 0
     values[golden.FRAME_BYTES] = draw_below(rng, _MOST_BYTES + 1) if draw_below(rng, 4) else 64 + draw_below(rng, 1500)
-    lacks = made.probe_bytes - ((probe_state.sent - probe_state.probed) & _MODULUS)
+    lacks = made.probe_bytes - ((probe_state.sent_bytes - probe_state.probed_bytes) & _MODULUS)
     if draw_below(rng, 2) and 1 <= lacks <= _MOST_BYTES:
         values[golden.FRAME_BYTES] = lacks - draw_below(rng, 2)
 

@@ -75,7 +75,7 @@ def _target_queue(state: golden.ECMCPState, rng: NDArray[np.uint64]) -> int:
     if kind == 0:
         return 0
     if kind == 1:
-        return made.longest
+        return made.max_queue
     if kind == 2:
         return made.max_bytes
     if kind == 3:
@@ -97,8 +97,8 @@ def _length(distance: int, largest: int, rng: NDArray[np.uint64]) -> int:
 def _just_sampled(state: golden.ECMCPState, rng: NDArray[np.uint64]) -> int:
     """Return the smallest frame for which the next managed frame is sampled, or one byte less."""
     made = state.points
-    number = random_number(next_state(made.point[0].word))
-    least = -(-(number + 1 << CHANCE_BITS - DRAW_BITS) // made.chance)
+    number = random_number(next_state(made.point[0].random_state))
+    least = -(-(number + 1 << CHANCE_BITS - DRAW_BITS) // made.sampling_chance)
     return max(min(least, _MOST_BYTES) - draw_below(rng, 2), 0)
 
 
@@ -123,11 +123,11 @@ def _draw_frames(
     values[golden.LEAVE_BYTES] = _length(abs(distance), largest, rng)
     if draw_below(rng, 64) != 0:
         values[golden.LEAVE_BYTES] = min(values[golden.LEAVE_BYTES], point_state.queue)
-    left = made.sample_bytes - point_state.passed
+    left = made.sample_bytes - point_state.bytes_since_sample
     if left <= _MOST_BYTES and draw_below(rng, 8) == 0:
         values[golden.ENTER_BYTES] = left
     values[golden.MANAGED] = draw_below(rng, CERTAIN) < probabilities[C_MANAGED]
-    if made.random and draw_below(rng, 4) == 0:
+    if made.is_random and draw_below(rng, 4) == 0:
         values[golden.ENTER_BYTES] = _just_sampled(state, rng)
 
 

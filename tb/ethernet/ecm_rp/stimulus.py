@@ -79,11 +79,11 @@ def _draw_order(
     flow_state = made.flow[0, values[golden.FLOW]]
     values[golden.ASK] = draw_below(rng, CERTAIN) < probabilities[C_ASK]
     values[golden.FRAME_BYTES] = (
-        draw_below(rng, made.bucket // TOKENS_PER_BYTE + 1) if draw_below(rng, 8) else draw_below(rng, _MOST_BYTES)
+        draw_below(rng, made.full_tokens // TOKENS_PER_BYTE + 1) if draw_below(rng, 8) else draw_below(rng, _MOST_BYTES)
     )
     if draw_below(rng, 2) == 0:  # the largest frame for which the current tokens suffice, or one byte more
-        passed = max(state.registers[golden.NOW] - flow_state.last, 0)
-        there = min(made.bucket, flow_state.tokens + passed * flow_state.rate)
+        passed = max(state.registers[golden.NOW] - flow_state.counted_until, 0)
+        there = min(made.full_tokens, flow_state.tokens + passed * flow_state.rate)
         values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (draw_below(rng, 4) != 0))
     kind = draw_below(rng, CERTAIN)
     if kind < probabilities[C_STOP]:
@@ -98,7 +98,9 @@ def _draw_order(
     if draw_below(rng, CERTAIN) < probabilities[C_RISE]:
         values[golden.FEEDBACK] = size
         if draw_below(rng, 4) and flow_state.limited != 0:
-            values[golden.NOTICE] = flow_state.probe if values[golden.NOTICE] <= _PROBE else values[golden.NOTICE]
+            values[golden.NOTICE] = (
+                flow_state.lowered_by_probe if values[golden.NOTICE] <= _PROBE else values[golden.NOTICE]
+            )
             values[golden.CPID] = flow_state.cpid
 
 

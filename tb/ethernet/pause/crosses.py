@@ -13,8 +13,8 @@ JUDGED_FROM_CYCLES = 400_000
 EVENTS: Mapping[str, Event] = {
     "write": lambda cycles: cycles.on("program__enable"),
     "just written": lambda cycles: after(cycles.on("program__enable")),
-    "PAUSE sent just before": lambda cycles: after(cycles.on("said")),
-    "PAUSE sent": lambda cycles: cycles.on("said"),
+    "PAUSE sent just before": lambda cycles: after(cycles.on("pause_sent")),
+    "PAUSE sent": lambda cycles: cycles.on("pause_sent"),
     "reset": lambda cycles: cycles.on("rst"),
     "still paused": lambda cycles: cycles.on("paused"),
     "request": lambda cycles: cycles.on("request"),

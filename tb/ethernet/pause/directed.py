@@ -28,10 +28,10 @@ STEPS: list[Step] = [
     _arrive(699, drop=0, drops=1, level=301, request=0, **_OFF),
     ({}, {"level": 1000, "request": 1, **_ON}),
     # once sent, PAUSE is not requested again until five cycles later
-    ({"said": 1}, {"request": 1, **_ON}),
+    ({"pause_sent": 1}, {"request": 1, **_ON}),
     *[({}, {"request": 0, **_ON}) for _ in range(4)],
     ({}, {"request": 1, **_ON}),
-    ({"said": 1}, {"request": 1, **_ON}),
+    ({"pause_sent": 1}, {"request": 1, **_ON}),
     # hysteresis: at 800 and at 600 it stays paused, at 599 it resumes
     _leave(200, level=1000, request=0, **_ON),
     _leave(200, level=800, request=0, **_ON),
@@ -40,11 +40,11 @@ STEPS: list[Step] = [
     # above the high watermark again before the resume was sent: the last frame sent is right again
     _arrive(300, level=599, request=1, **_OFF),
     ({}, {"level": 899, "request": 1, **_ON}),
-    ({"said": 1}, {"request": 1, **_ON}),
+    ({"pause_sent": 1}, {"request": 1, **_ON}),
     # PAUSE is switched off: the neighbour must be resumed
     ({"program__enable": 1, "program__high": 400, "program__low": 300}, {"request": 0, **_ON}),
     ({}, {"high": 400, "low": 300, "pause_on": 0, "request": 1, **_OFF}),
-    ({"said": 1}, {"request": 1, **_OFF}),
+    ({"pause_sent": 1}, {"request": 1, **_OFF}),
     ({}, {"request": 0, **_OFF}),
     # switched on again, with the low watermark above the high one: the high one decides
     ({"program__enable": 1, "program__high": 400, "program__low": 950, "program__pause_on": 1}, _OFF),
@@ -53,7 +53,7 @@ STEPS: list[Step] = [
     _leave(900, level=899),
     ({}, {"level": 0, "request": 0, **_OFF}),
     # reset restores the parameters
-    ({"rst": 1, "arrive": 1, "arrive_bytes": 64, "said": 1}, {"drops": 1}),
+    ({"rst": 1, "arrive": 1, "arrive_bytes": 64, "pause_sent": 1}, {"drops": 1}),
     ({}, {"level": 0, "drops": 0, "high": 800, "low": 600, "pause_on": 1, "request": 0, **_OFF}),
 ]
 """Inputs and expected outputs, cycle by cycle from reset."""

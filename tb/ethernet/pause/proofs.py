@@ -95,17 +95,17 @@ class PauseProperties(Properties):
 
     def _claim_request(self, m: Module) -> None:
         p, refresh = self.pause, self.pause.parameters.refresh_cycles
-        told, since = Signal(), Signal(range(refresh + 1))
-        with m.If(p.said):
-            m.d.sync += [told.eq(p.paused), since.eq(1)]
+        last_sent_paused, since = Signal(), Signal(range(refresh + 1))
+        with m.If(p.pause_sent):
+            m.d.sync += [last_sent_paused.eq(p.paused), since.eq(1)]
         with m.Elif(since < refresh):
             m.d.sync += since.eq(since + 1)
         self.claim(m, "quanta", p.quanta == Mux(p.paused, 65535, 0))
-        self.claim(m, "request", p.told == told)
-        self.claim(m, "request", p.request, when=p.paused != told)
-        again = told & (since == refresh) if refresh else Value.cast(0)
-        self.claim(m, "request", p.request == again, when=p.paused & told)
-        self.claim(m, "request", ~p.request, when=~p.paused & ~told)
+        self.claim(m, "request", p.last_sent_paused == last_sent_paused)
+        self.claim(m, "request", p.request, when=p.paused != last_sent_paused)
+        again = last_sent_paused & (since == refresh) if refresh else Value.cast(0)
+        self.claim(m, "request", p.request == again, when=p.paused & last_sent_paused)
+        self.claim(m, "request", ~p.request, when=~p.paused & ~last_sent_paused)
         if refresh:
             self.claim(m, "request", p.age == since)
 

@@ -160,7 +160,7 @@ def _fill(
         values[golden.W_ENABLE] = 0
         wanted = watermarks.is_pause_frame_due(marks, 0, now)
         if forbidden_inputs:
-            values[golden.ARRIVE], values[golden.LEAVE], values[golden.SAID] = (
+            values[golden.ARRIVE], values[golden.LEAVE], values[golden.PAUSE_SENT] = (
                 draw_below(rng, 2),
                 draw_below(rng, 2),
                 draw_below(rng, 2),
@@ -169,7 +169,7 @@ def _fill(
             values[golden.LEAVE_BYTES] = draw_below(rng, _MOST_BYTES + 1)
         else:
             _draw_frames(state, values, link, probabilities, full, rng)
-            values[golden.SAID] = draw_below(rng, CERTAIN) < (
+            values[golden.PAUSE_SENT] = draw_below(rng, CERTAIN) < (
                 probabilities[C_SAY] if wanted else probabilities[C_UNASKED]
             )
         drops = golden.drops_frame(state, values)
@@ -211,8 +211,8 @@ def pause_phases(cycles: int) -> tuple[PausePhase, ...]:
         (
             PausePhase(part, name="about the watermarks"),
             PausePhase(part, write=400, name="written now and then"),
-            PausePhase(part, say=CERTAIN, write=100, name="said at once"),
-            PausePhase(part, say=CERTAIN // 64, unasked=400, write=100, turn=CERTAIN // 32, name="said late"),
+            PausePhase(part, say=CERTAIN, write=100, name="sent at once"),
+            PausePhase(part, say=CERTAIN // 64, unasked=400, write=100, turn=CERTAIN // 32, name="sent late"),
             PausePhase(part, write=4000, unasked=2000, turn=CERTAIN // 16, name="often written"),
             PausePhase(part, write=200, reset=200, unasked=2000, turn=CERTAIN // 32, name="resets"),
             PausePhase(part, wild=True, write=4000, reset=40, name="anything"),

@@ -10,7 +10,7 @@ from vlane.golden.compiler.intrinsics import intrinsic
 _STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
-@intrinsic("rt::call_step", acts=True)
+@intrinsic("rt::call_step", has_effects=True)
 def call_step(step: int, device: int, input_row: Any, output_row: Any) -> None:
     """Run a device for one cycle.
 

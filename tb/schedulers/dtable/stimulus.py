@@ -27,9 +27,9 @@ from vlane.units import MAX_PACKET_BLOCKS
 @inner
 def _draw(state: golden.State, machine: EgressMachine, environment: QueueEnvironment, traffic: Traffic) -> None:
     """Draw the entry that an instance with InfiniBand's tables reads."""
-    if len(machine.own):
+    if len(machine.specific_inputs):
         word = draw_bits(environment.bits)
-        machine.own[0], machine.own[1] = word & 1, (word >> 1) & 63
+        machine.specific_inputs[0], machine.specific_inputs[1] = word & 1, (word >> 1) & 63
 
 
 DRAW[golden.State], DRAW[line_rate.State], NOTE[line_rate.State] = _draw, draw_behind, note_behind

@@ -30,7 +30,7 @@ def events(parameters: Mapping[str, Any]) -> dict[str, Event]:
     return {
         **switch_events(parameters),
         "two blocks returned": _two_blocks_returned(ports, "returned"),
-        "two blocks received": _two_blocks_returned(ports, "heard"),
+        "two blocks received": _two_blocks_returned(ports, "far_returned"),
         "SL2VL written": lambda cycles: cycles.on("sl2vl__enable"),
         "SL2VL written for every input": lambda cycles: cycles.on("sl2vl__enable") & cycles.on("sl2vl__every_input"),
     }

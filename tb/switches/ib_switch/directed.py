@@ -93,7 +93,7 @@ STEPS: list[Step] = [
     ({}, {}),
     ({}, {}),
     # A block of VL 0 returns: it counts from the next cycle on, and the packet leaves one cycle later.
-    ({"heard__1__blocks": 1, "heard__1__vl": 0}, {}),
+    ({"far_returned__1__blocks": 1, "far_returned__1__vl": 0}, {}),
     ({}, {}),
     ({}, flit("tx__1", 0, header(0, 2, 1, 1))),
     ({}, {}),

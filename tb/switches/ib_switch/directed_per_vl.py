@@ -56,8 +56,8 @@ STEPS: list[Step] = [
     ({}, _returned(1, 0b10)),
     ({}, flit("tx__1", 0, header(0, 4, 1, 1))),
     # t + 8: blocks of both VLs return from the far end at the same time, then another one of VL 0.
-    ({"heard__1__blocks": 0b11}, {}),
-    ({"heard__1__blocks": 0b01}, _returned(1, 0b11)),
+    ({"far_returned__1__blocks": 0b11}, {}),
+    ({"far_returned__1__blocks": 0b01}, _returned(1, 0b11)),
     ({}, _returned(1, 0b01) | flit("tx__1", 1, header(1, 1, 1, 1))),
     ({}, flit("tx__1", 0, header(0, 2, 1, 2), last=False)),
     ({}, flit("tx__1", 0, BODY, first=False)),

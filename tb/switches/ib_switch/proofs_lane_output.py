@@ -150,10 +150,10 @@ class LaneOutputProperties(Properties):
         o = self.output
         if o.turns is None:
             owed = Signal(3, name=f"owed_{lane}")
-            came = o.heard.blocks[lane] & owed.any()
+            came = o.far_returned.blocks[lane] & owed.any()
             m.d.sync += owed.eq(owed + taken - came)
-            self.claim(m, "lane-heard", o.remote.give[lane] == o.heard.blocks[lane])
-            self.claim(m, "lane-heard", o.remote.give[lane] == 1, when=o.heard.blocks.all())
+            self.claim(m, "lane-heard", o.remote.give[lane] == o.far_returned.blocks[lane])
+            self.claim(m, "lane-heard", o.remote.give[lane] == 1, when=o.far_returned.blocks.all())
             return owed + size <= PART
         limit = Signal(12, name=f"freed_{lane}", init=PART)
         m.d.sync += limit.eq(limit + o.freed.blocks[lane])
@@ -161,11 +161,11 @@ class LaneOutputProperties(Properties):
         m.d.comb += told.eq(limit + o.freed.blocks[lane])
         self.claim(m, "lane-heard", o.turns.offer.limits[lane] == told)
         self.claim(m, "lane-heard", o.turns.offer.limits[lane] == told, when=o.freed.blocks.all())
-        sent, heard = Signal(12, name=f"sent_{lane}"), Signal(12, name=f"heard_{lane}", init=PART)
+        sent, received = Signal(12, name=f"sent_{lane}"), Signal(12, name=f"received_{lane}", init=PART)
         m.d.sync += sent.eq(sent + taken)
-        with m.If(o.hears.valid & (o.hears.vl == lane)):
-            m.d.sync += heard.eq(o.hears.limit)
-        return (heard - sent - size)[:12] <= WINDOW
+        with m.If(o.fcp_rx.valid & (o.fcp_rx.vl == lane)):
+            m.d.sync += received.eq(o.fcp_rx.limit)
+        return (received - sent - size)[:12] <= WINDOW
 
     def _follow(self, m: Module, heads: list[tuple[Signal, Signal]], starts: Signal) -> None:
         """Follow a flit of an arbitrary packet of a lane from its crossing to the link."""

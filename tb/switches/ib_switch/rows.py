@@ -105,7 +105,7 @@ def count_two_flit_grants(
     cycle = environment.regs[CLOCK]
     for index in range(count):
         field = environment.packets.pool[environment.grants[index].packet]
-        flits, ahead = int(field.flits), cycle - field.arrived
+        flits, ahead = int(field.flits), cycle - field.head_arrival
         if flits == 1:
             continue
         if field.output == DROPPED:
@@ -123,17 +123,20 @@ def count_bid_rules(
     switches: FastSwitches, environment: SwitchEnvironment, count: int, rule_counts: NDArray[np.int64]
 ) -> None:
     """Count refused bids, packets granted before an older one of their VL, and closed output buffers."""
-    packets, lanes = environment.packets, environment.up.taken.shape[1]
+    packets, lanes = environment.packets, environment.up.lane.shape[1]
     for port in range(len(environment.tx)):
-        refused = switches.bid[port].refused
+        refused = switches.bid[port].last_refused
         rule_counts[REFUSED] += refused == 1
         rule_counts[WITH_FIRST] += refused > 1
-        rule_counts[CLOSED] += switches.open[environment.regs[CLOCK] % len(switches.open), port] != (1 << lanes) - 1
+        rule_counts[CLOSED] += (
+            switches.lanes_with_space[environment.regs[CLOCK] % len(switches.lanes_with_space), port]
+            != (1 << lanes) - 1
+        )
     for index in range(count):
         grant = environment.grants[index]
         first = int(switches.inputs.queues.queue[grant.port, grant.lane].head)
         if first != NOBODY:
-            rule_counts[OVERTOOK] += packets.pool[first].arrived < packets.pool[grant.packet].arrived
+            rule_counts[OVERTOOK] += packets.pool[first].head_arrival < packets.pool[grant.packet].head_arrival
 
 
 @inner
@@ -148,8 +151,8 @@ def note_full(switches: Any, environment: SwitchEnvironment, cycle: int) -> None
     buffers = environment.input_buffers
     for port in range(len(environment.tx)):
         found = 0
-        for lane in range(environment.up.taken.shape[1]):
-            if buffers.taken[port, lane].blocks >= buffers.bounds[0, lane].maximum:
+        for lane in range(environment.up.lane.shape[1]):
+            if buffers.lane[port, lane].blocks >= buffers.bounds[0, lane].maximum:
                 found |= 1 << lane
         environment.full[port, cycle % _FULL_AGES] = found
 
@@ -172,7 +175,7 @@ def draw_map(switches: Any, environment: SwitchEnvironment, slot: int, rng: NDAr
     )
     row = np.uint64(0)
     for sl in range(SL_COUNT):
-        lane = draw_below(rng, _NUMBERS if draw_below(rng, 16) == 0 else environment.up.taken.shape[1])
+        lane = draw_below(rng, _NUMBERS if draw_below(rng, 16) == 0 else environment.up.lane.shape[1])
         row |= np.uint64(lane) << np.uint64(4 * sl)
     environment.rows[slot] = row
 

@@ -83,7 +83,7 @@ def draw_map(switches: Any, environment: SwitchEnvironment, slot: int, rng: NDAr
     write[W_TWO], write[W_THREE] = draw_below(rng, beyond), draw_below(rng, beyond)
     write[W_FOUR], write[W_FIVE] = draw_below(rng, SC_COUNT), draw_below(rng, SC_COUNT)
     if draw_below(rng, 16) != 0 and write[W_ONE] == _SC2VL_T:
-        write[W_FIVE] = draw_below(rng, environment.up.taken.shape[1])
+        write[W_FIVE] = draw_below(rng, environment.up.lane.shape[1])
 
 
 @inner
