@@ -28,7 +28,7 @@ _MOST_PAIRS = 1 << 22
 
 
 class Fabric:
-    """Fabric as its subnet manager programmed it (``docs/fabric.md``). ``read`` constructs it.
+    """Fabric as programmed by the subnet manager (``docs/fabric.md``). ``read`` constructs a fabric.
 
     Examples
     --------

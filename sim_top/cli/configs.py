@@ -59,7 +59,7 @@ def configs(
     ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """List the shipped examples, or copy one or all of them with the files that they name.
+    """List the shipped examples, or copy examples with all files named in them.
 
     If a target file exists with other content, the command is rejected and copies nothing.
     """

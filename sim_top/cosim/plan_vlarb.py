@@ -32,7 +32,7 @@ class TableUse:
     table : VLArbTable
         The table.
     where : str
-        Ports with this table, or the file that holds it.
+        Ports with this table, or the table's file.
     """
 
     table: VLArbTable

@@ -68,13 +68,13 @@ class Connections:
     source : array
         For each bit of a row of the design's inputs: index of the block's bit, or ``ZERO``.
     inverted : array
-        For each of these bits: whether it is inverted.
+        Whether each bit is inverted.
     expected_source : array
         For each bit of a row of the design's outputs: index of the block's bit, or ``ZERO``.
     expected_inverted : array
-        For each of these bits: whether it is inverted.
+        Whether each bit is inverted.
     cared : array
-        For each of these bits: whether it is compared.
+        Whether each bit is compared.
     conditions : list of (array, array, int)
         Indices of the design's output bits that are compared only while bits of the block's outputs have a given value.
     too_narrow : list of (str, array)

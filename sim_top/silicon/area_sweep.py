@@ -29,7 +29,7 @@ class Instance:
     parameters : Parameters
         Parameters of the instance.
     swept : tuple of str
-        Swept parameters that the block has and that its argument does not set.
+        Swept parameters of the block, without those set by its argument.
     """
 
     asked: str

@@ -85,7 +85,7 @@ def with_faults(folder: Path, case: Case) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("block", long_but(("vlarb", "vlbuffer"), [*CASES]))
 def test_golden_keeps_the_guarantees_and_faults_are_found(block: str, tmp_path: Path) -> None:
-    """Golden's stimulus violates assumptions at most; a broken input and a broken output fail their assertions."""
+    """Golden's stimulus fails assumptions only, and a broken input and a broken output fail their assertions."""
     case = CASES[block]
     words = [word for parameter in case.given for word in ("--param", parameter)]
     done = call("export", block, "--out", tmp_path, "--name", "dut", "--testbench", "2000", "--assertions", *words)
@@ -104,7 +104,7 @@ def test_golden_keeps_the_guarantees_and_faults_are_found(block: str, tmp_path: 
 
 
 def test_the_checker_names_every_assumption_and_guarantee(tmp_path: Path) -> None:
-    """Each statement is a labelled assertion; assumptions are inside the condition of the macro."""
+    """Each statement is a labelled assertion, with assumptions inside the condition of the macro."""
     done = call(
         "export", "ib_switch", "--out", tmp_path, "--assertions", "--param", "ports=2", "--reset-polarity", "low"
     )
