@@ -14,7 +14,10 @@ _TAPS = (15, 14, 12, 3)  # x**16 + x**12 + x**3 + x + 1, bits of a byte lowest f
 
 
 def check_sum(body: Value) -> Value:
-    """Return the LPCRC over the 32 preceding bits, as one level of parity trees (polynomial of IBA 7.8.2)."""
+    """Return the LPCRC over the 32 preceding bits, as one level of parity trees (polynomial of IBA 7.8.2).
+
+    Known answers: 0x62B3 for the bits 0x00000000, 0x17E2 for the bits 0x01234567.
+    """
     # Each register bit is the parity of a set of body bits; element 32 stands for the constant 1.
     register = [{32} for _ in range(16)]
     for byte in (3, 2, 1, 0):

@@ -132,7 +132,10 @@ def _wrapper(
             f"  assign s_axis_{link}_tready = 1'b1;",
             "",
             *_process(
-                options, [f"first_{link} <= 1'b1;"], [f"if (s_axis_{link}_tvalid) first_{link} <= s_axis_{link}_tlast;"]
+                options,
+                [f"first_{link} <= 1'b1;"],
+                [f"first_{link} <= s_axis_{link}_tlast;"],
+                when=f"s_axis_{link}_tvalid",
             ),
             "",
             f"  {name}_axis_queue u_queue_{link} (",
@@ -187,20 +190,18 @@ def _wrapper(
     return "\n".join(lines)
 
 
-def _process(options: Options, resets: list[str], body: list[str]) -> list[str]:
-    """Return a process with the reset of the options."""
+def _process(options: Options, resets: list[str], body: list[str], *, when: str = "") -> list[str]:
+    """Return a process with the reset of the options. ``when`` is the clock enable, if there is one."""
     is_high = options.polarity == "high"
     edge = f" or {'posedge' if is_high else 'negedge'} {options.reset_port}" if options.reset == "async" else ""
-    if len(body) == 1 and body[0].startswith("if "):
-        head, _, statement = body[0].partition(") ")
-        rest = [f"    end else {head}) begin", f"      {statement}", "    end", "  end"]
-    else:
-        rest = ["    end else begin", *(f"      {line}" for line in body), "    end", "  end"]
     return [
         f"  always_ff @(posedge clk{edge}) begin",
         f"    if ({'' if is_high else '!'}{options.reset_port}) begin",
         *(f"      {line}" for line in resets),
-        *rest,
+        f"    end else {f'if ({when}) ' if when else ''}begin",
+        *(f"      {line}" for line in body),
+        "    end",
+        "  end",
     ]
 
 

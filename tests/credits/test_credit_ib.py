@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.sim import Simulator
 
 from tests.conftest import long_but
 from tests.schedulers.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
@@ -13,6 +16,7 @@ from vlane.credits.credit_ib import CreditIBParameters
 from vlane.errors import InputError
 from vlane.golden.credits import credit_ib as golden
 from vlane.hdl.credits.credit_ib import CreditIB
+from vlane.hdl.credits.fcp_format import check_sum
 from vlane.packets.fcp import FlowControlPacket, lpcrc
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.credits.credit_ib.directed import PARAMETERS, STEPS
@@ -138,6 +142,27 @@ def test_golden_and_format_agree_on_the_check_sum() -> None:
 
     for body in map(int, source.integers(0, 1 << 32, 200)):
         assert golden.body_crc(body) == lpcrc(body)
+
+
+def test_the_hardware_has_the_known_answers_of_the_check_sum() -> None:
+    """The two LPCRCs in the comment of the exported function are those of the packet format and of the hardware."""
+    known = re.findall(r"(0x\w+) for the bits (0x\w+)", check_sum.__doc__ or "")
+    given, crc = Signal(32), Signal(16)
+    m = Module()
+    m.d.comb += crc.eq(check_sum(given))
+    found = []
+
+    async def bench(context: Any) -> None:
+        for _, body in known:
+            context.set(given, int(body, 16))
+            found.append(context.get(crc))
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+    assert len(known) == 2
+    assert found == [int(answer, 16) for answer, _ in known] == [lpcrc(int(body, 16)) for _, body in known]
 
 
 @pytest.mark.parametrize(("ahead", "fits"), [(0, True), (1, True), (2048, True), (2049, False), (4095, False)])
