@@ -17,6 +17,7 @@ from vlane.golden.network.congestion import Congestion, masked_ports
 from vlane.golden.network.meters import TRACE_BORN, TRACE_BTH, TRACE_DELIVERED, TRACE_PSN, TRACE_SOURCE, TRACE_TARGET
 from vlane.golden.network.pacing import HELD
 from vlane.golden.network.state import Network
+from vlane.golden.switches.marking import note_link_pause
 from vlane.golden.switches.packets import BECN
 from vlane.golden.topologies.routing import up_down
 from vlane.golden.topologies.topology import dumbbell
@@ -75,6 +76,24 @@ def test_bit_1_of_a_mask_is_the_first_port(mask: str | int, first: set[int], sec
         assert set(state[switch].nonzero()[0].tolist()) == ports
         assert settings.writes(topology, switch)[0].victim_mask == bits
         assert settings.starvation_writes(topology, switch)[0].credit_mask == bits
+
+
+def test_stalled_link_is_neither_free_nor_idle() -> None:
+    """The busy level falls in the idle cycles before a stall and not during it (NCC-5).
+
+    The link is free from cycle 10 on and stalls in cycles 15 to 24, 25 to 29, and once more within the second stall.
+    """
+    marking = AT_ONCE.marking(dumbbell(4, 1), 3, Buffers(32, (32,), (32,), (8,)))
+    outputs = len(marking.idle_from)
+    marking.markers.port[0].level, marking.idle_from[0] = 20, 10
+
+    levels = []
+    for first, end in ((15, 25), (25, 30), (28, 29)):
+        for port in (0, outputs):  # ports of NICs have no markers
+            note_link_pause(marking, port, first, end)
+        levels.append((int(marking.markers.port[0].level), int(marking.idle_from[0])))
+
+    assert levels == [(15, 25), (15, 30), (15, 30)]
 
 
 def network(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int, *, first_psn: int = 0) -> Network:

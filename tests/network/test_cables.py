@@ -139,6 +139,17 @@ def test_cables_and_nic_buffers_are_those_of_the_plain_network(form: str, flit_b
     assert got == plain.run(_CYCLES)
 
 
+@pytest.mark.parametrize(("given", "step"), [(None, 10), (1, 1), (7, 7)])
+@pytest.mark.parametrize("credit", ["fcp", "sideband"])
+def test_an_fcp_is_due_after_a_quarter_of_the_partition_by_default(credit: str, given: int | None, step: int) -> None:
+    """Given VLs of 43 blocks, a limit is reported after 10 blocks, or after the given growth."""
+    topology = dumbbell(2, 1)
+    routes = up_down(topology, IDENTITY)
+    net = made(topology, routes, lanes=2, cycles=10, blocks=86, minimum=43, credit=credit, fcp_blocks=given)
+
+    assert net.out_ports.remote.step.tolist() == [step, step]
+
+
 def test_cables_are_those_of_the_plain_hierarchy() -> None:
     """Given random cables in an Omni-Path network, each delivery equals the plain network's."""
     topology, source = dumbbell(5, 6), random.Random(3)  # noqa: S311 - a repeatable choice
