@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb tools test long live-conf budget check formal opinions stuck plants mutate coverage soak evidence nightly bench elastic area netlist verilog fabric page page-tests docs linkcheck pages pins clean
+.PHONY: help env cosim cocotb tools test long live-conf budget check formal opinions stuck plants mutate python-mutants coverage soak evidence nightly bench elastic area netlist verilog fabric page page-tests docs linkcheck pages pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,11 @@ plants: $(READY)  ## bugs of one line in each block (BLOCKS=), and what notices 
 mutate: $(READY)  ## mutants of BLOCK through the lockstep; survivors by line
 	@$(VLANE) mutate $(BLOCK)
 
+python-mutants: $(READY)  ## 400 mutants of golden's network, studies, fabric and planning against their tests; resumes
+	@$(PYTHON) -m tests.mutants --reach
+	@$(PYTHON) -m tests.mutants --by-hand --record
+	@$(PYTHON) -m tests.mutants --record
+
 coverage: $(READY)  ## lines, branches and toggles of each block (BLOCKS=) that the lockstep reaches; holes without a reason
 	@for block in $(BLOCKS); do $(VLANE) coverage $$block || exit 1; done
 
@@ -97,8 +102,10 @@ evidence: $(READY)  ## a billion compared cycles of arbiters and credits, switch
 	  $(SOAK) $$block --points 1 --cycles 2500000 --full-size --seed 2 || exit 1; done
 	@$(VLANE) evidence $(RECORDS)
 
-nightly: $(READY)  ## four random instances of every block with a seed that is printed
+nightly: $(READY)  ## four random instances of every block, and mutants of Python modules, with a seed that is printed
 	@echo "seed $(SEED)"; for block in $(BLOCKS); do $(VLANE) soak $$block --points 4 --cycles 200000 --seed $(SEED) || exit 1; done
+	@$(PYTHON) -m tests.mutants --reach
+	@$(PYTHON) -m tests.mutants --seed $(SEED) --first 20
 
 elastic: $(READY)  ## elastic comparison: plants, ten seeds, slack of windows (see docs/elastic.md)
 	@$(PYTHON) -m pytest -q -m "slow or long" tests/lockstep/test_elastic.py

@@ -1,0 +1,1 @@
+"""Mutants of Python modules, and the tests of ``make test`` that notice them."""
