@@ -92,7 +92,7 @@ class FcpEgress(Egress):
             self.period_over[self.fcp.lane] = False
         super().move(now)
         if self.fcp is not None:
-            self.held = holds - 1
+            self.fcp_cycles_left = holds - 1
         if self.fcps and self.fcps[0][0] == now:
             self._far_end().receive_fcp(self.fcps.popleft()[1])
 

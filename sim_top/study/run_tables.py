@@ -107,7 +107,7 @@ def _under_way_table(world: World, net: Network, packets: Packets) -> pl.DataFra
     """Return the packets in flight. Columns about the arrival are null."""
     drawn = net.staged_packets[net.staged_packets != NOBODY]
     sent = np.setdiff1d(packets_in_use(packets), drawn)
-    origin = {"cycle": "born", "source": "source", "destination": "target", "bytes": "bytes", "psn": "psn"}
+    origin = {"cycle": "generated_cycle", "source": "source", "destination": "target", "bytes": "bytes", "psn": "psn"}
     columns = {name: packets.origin[field][sent] for name, field in origin.items()}
     columns |= {name: packets.pool[name][sent] for name in ("sl", "flits", "dlid")}
     return pl.DataFrame(columns).select(

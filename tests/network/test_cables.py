@@ -147,7 +147,7 @@ def test_an_fcp_is_due_after_a_quarter_of_the_partition_by_default(credit: str, 
     routes = up_down(topology, IDENTITY)
     net = made(topology, routes, lanes=2, cycles=10, blocks=86, minimum=43, credit=credit, fcp_blocks=given)
 
-    assert net.out_ports.remote.step.tolist() == [step, step]
+    assert net.out_ports.remote_credit.fcp_blocks.tolist() == [step, step]
 
 
 def test_cables_are_those_of_the_plain_hierarchy() -> None:
@@ -207,8 +207,9 @@ def _generated(net: Network) -> list[tuple[int, ...]]:
         for number in range(sources.due.shape[1]):
             while sources.due[nic, number] < _CYCLES:
                 to, _, sl, size, _, _ = draw_packet(sources, messages, nic, number)
-                rows.append((int(sources.due[nic, number]), nic, int(to), int(sl), int(size)))
-                advance_class(sources, messages, nic, number)
+                cycle = int(sources.due[nic, number])
+                rows.append((cycle, nic, int(to), int(sl), int(size)))
+                advance_class(sources, messages, nic, number, cycle)
     return rows
 
 

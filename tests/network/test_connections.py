@@ -80,7 +80,7 @@ def test_every_connection_sends_at_its_distance_in_the_order_of_time() -> None:
                 assert before < (due, connection)
                 before = due, connection
                 sent.setdefault(connection, []).append(due)
-                advance_class(sources, messages, nic, number)
+                advance_class(sources, messages, nic, number, due)
     assert sorted(sent) == list(range(60))
     for connection, cycles in sent.items():
         interval = table["interval_cycles"][connection]

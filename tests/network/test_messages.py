@@ -157,9 +157,10 @@ def _collect(sources: Sources, messages: Messages, host: int, found: NDArray[np.
     count = 0
     while sources.due[host, 0] < len(found):
         found[count] = sources.due[host, 0]
-        count += not window_has_ended(sources, host, 0, found[count])
+        cycle = int(sources.due[host, 0])
+        count += not window_has_ended(sources, host, 0, cycle)
         draw_packet(sources, messages, host, 0)
-        advance_class(sources, messages, host, 0)
+        advance_class(sources, messages, host, 0, cycle)
     return count
 
 

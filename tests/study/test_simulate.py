@@ -303,7 +303,7 @@ def test_destinations_and_load_are_as_asked(traffic: TrafficClass, shares: dict[
     messages = new_messages(0)
     while net.sources.due[0, 0] < cycles:
         found[draw_packet(net.sources, messages, 0, 0)[0]] += 1
-        advance_class(net.sources, messages, 0, 0)
+        advance_class(net.sources, messages, 0, 0, int(net.sources.due[0, 0]))
 
     whole = sum(found.values())
     assert whole / cycles == pytest.approx(0.5, rel=0.03)
@@ -320,7 +320,7 @@ def test_regular_traffic_has_equal_distances() -> None:
     times = []
     for _ in range(301):
         times.append(int(net.sources.due[0, 0]))
-        advance_class(net.sources, new_messages(0), 0, 0)
+        advance_class(net.sources, new_messages(0), 0, 0, times[-1])
 
     assert {later - sooner for sooner, later in pairwise(times)} == {3, 4}
     assert times[-1] - times[0] == pytest.approx(1000, abs=1)
