@@ -192,8 +192,8 @@ COMMON = {
     "partition": "barrier mail_counts owner packets credits published",  # written alternately
     "meters": "flow_level",
     "meters.messages": "window",
-    "sources": "active_window bits burst_cycles_left burst_destination burst_packets_left due exits fraction gap_bounds "
-    "hot is_sender last_class lids pace_row pairs patience period place setting target window windows",
+    "sources": "active_window bits burst_cycles_left burst_destination burst_packets_left due exits fraction "
+    "gap_bounds hot is_sender last_class lids pace_row pairs patience period place setting target window windows",
     "switches": "output sc2sc sc2vl",
     "switches.inputs": "drop_counts head_route lft port",
     "switches.inputs.queues": "filled queue",
