@@ -107,7 +107,7 @@ _WORD = re.compile(r"([A-Z]+)([0-9]*)")
 
 
 def lane_generation(speed: str) -> str:
-    """Return the generation of a lane of a printed speed in Gb/s, empty for an unknown one.
+    """Return the generation whose lanes have a speed, as a tool prints it. The text is empty if unknown.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class LinkClock:
         return cycles * self.cycle_ns
 
     def gbps(self, flits_per_cycle: float) -> float:
-        """Return a rate in flits per cycle as Gb/s, counting whole flits."""
+        """Return a rate in flits per cycle as Gb/s, with every flit counted as full."""
         return flits_per_cycle * self.rate_gbps
 
 

@@ -24,6 +24,6 @@ def bin_minimum(bin_number: int, fine_bits: int) -> int:
 
 @inner
 def hash_pair(first: int, second: int) -> int:
-    """Return 62 bits that depend on every bit of both numbers. Products may exceed 62 bits."""
+    """Return 62 bits that depend on the lowest 62 bits of both numbers. Wider products are cut."""
     both = (first * FACTORS[0] ^ second * FACTORS[1]) & MASK
     return (both ^ both >> 31) * FACTORS[2] & MASK

@@ -46,9 +46,9 @@ def grown_heap(heap: Heap) -> Heap:
 
 
 @inner
-def push(heap: Heap, time: int, kind: int, entry_index: int) -> None:
-    """Add an event. Events of equal time are ordered by kind, then by place."""
-    event = time << _TIME | kind << _PLACE_BITS | entry_index
+def push(heap: Heap, time: int, kind: int, place: int) -> None:
+    """Add an event to a heap with space. Events of equal time are ordered by kind, then by place."""
+    event = time << _TIME | kind << _PLACE_BITS | place
     at = heap.events[0]
     heap.events[0] = at + 1
     while at > 0:

@@ -72,9 +72,9 @@ class _Scratch(NamedTuple):
 
 
 def follow_paths(network: Network, sls: NDArray[np.int64], path_sl: NDArray[np.int16]) -> Paths:
-    """Follow the paths from every NIC to every LID, on each given SL and on the SLs of the path-SL table.
+    """Follow the paths from every NIC to every LID on each SL of ``sls``, and the paths of the path-SL table.
 
-    ``waits`` and ``lost`` include paths without traffic.
+    ``waits`` and ``lost`` include paths of NICs that send nothing before the end of the run.
     """
     found, lanes = _no_paths(network), network.switches.inputs.queues.queue.shape[1]
     end, anyone = int(network.meters.window[END]), np.zeros((0, 0), np.int16)

@@ -75,7 +75,7 @@ def new_input_measure(*, outputs: int, lanes: int, ports: int) -> InputMeasure:
 def count_queued_packet(
     input_measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
-    """Add a packet that waits in its input queue from ``cycle`` on."""
+    """Add a packet that waits from ``cycle`` on. A queue's blocks count for the output VL of its first packet."""
     blocks, head = packets.pool[packet].blocks, inputs.queues.queue[port, lane].head
     input_measure.queued[port, lane] += blocks
     _add_waiting_blocks(
@@ -93,7 +93,7 @@ def count_queued_packet(
 def count_removed_packet(
     input_measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
-    """Subtract the first packet of an input queue, which leaves in ``cycle``."""
+    """Subtract a leaving first packet. The rest of its queue now counts for the next packet's output VL."""
     _add_waiting_blocks(input_measure, inputs, packets, port, packet, -input_measure.queued[port, lane], cycle)
     input_measure.queued[port, lane] -= packets.pool[packet].blocks
     head = inputs.queues.queue[port, lane].head

@@ -118,7 +118,7 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
 
 @inner
 def buffer_between(switches: Any, port: int, output: int) -> int:
-    """Return the central buffer between an input and an output, -1 if both belong to the same MPort."""
+    """Return the central buffer of the input's MPort, or -1 if the output belongs to the same MPort."""
     mport = local_port(switches.inputs, port) // MPORT
     return -1 if output // MPORT == mport else switch_of(switches.inputs, port) * switches.mports + mport
 
@@ -136,7 +136,7 @@ def channels(switches: Any) -> int:
 
 
 def table_row(switches: Any, switch: int, port: int, sl: int) -> bytes:  # noqa: ARG001 - by channel, not SL
-    """Return a key that is equal for inputs with identical routes."""
+    """Return a key of an input, its MPort and its SC table: inputs with equal keys have identical routes."""
     return bytes([port // MPORT]) + switches.sc2sc[switch, port].tobytes()
 
 
@@ -153,7 +153,7 @@ def central_heads(switches: OPASwitches) -> NDArray[np.int64]:
 
 @inner
 def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> None:
-    """Append a packet to its central-buffer queue, in the first cycle in which it takes part in allocation."""
+    """Append a packet to its central-buffer queue. Call it when the packet first takes part in allocation."""
     push_packet(packets, switches.centre.queues, buffer, packets.pool[packet].lane, packet)
     switch = buffer // switches.mports
     switches.inputs.nonempty_inputs[switch] |= 1 << (OPA_PORTS + buffer - switch * switches.mports)

@@ -13,13 +13,13 @@ from vlane.golden.switches.output_ports import OutputPorts, starts_on_arrival
 
 @inner
 def may_sleep(out_ports: OutputPorts) -> bool:
-    """Return whether ports without credit need no visits: a visit would change only the counts of waits."""
+    """Return whether the configuration lets ports sleep: a visit without credit changes only counts of waits."""
     return starts_on_arrival(out_ports) and not marking_enabled(out_ports.marking)
 
 
 @inner
 def fall_asleep(out_ports: OutputPorts, port: int, cycle: int) -> None:
-    """Skip visits of a port whose heads all lack credit, until one may have credit (``docs/engine.md``)."""
+    """Put a port to sleep until a missing block may return, if all heads lack credit (``docs/engine.md``)."""
     lanes, least = out_ports.queues.filled[port].lanes, NEVER
     if lanes == 0 or out_ports.sending[port].idle_decisions < idle_decisions_until_rest(out_ports.bank):
         return

@@ -15,7 +15,7 @@ def one_of(chosen: Iterable[Value], values: Iterable[Value]) -> Value:
 
 
 def chosen(index: Value, values: Sequence[Value]) -> Value:
-    """Return ``values[index]``, or 0 past the end. The path from the index is short: one comparison per value."""
+    """Return ``values[index]``, or 0 past the end. A single value needs no comparison and has every index."""
     return one_of((equals(index, number) for number in range(len(values))), values) if len(values) > 1 else values[0]
 
 

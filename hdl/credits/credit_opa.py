@@ -68,11 +68,11 @@ class CreditOPASender(wiring.Component):
     returned : In(12)
         Returned units.
     too_large : Out(1)
-        The return exceeds the outstanding units of its lane. The lane's counter becomes 0.
+        The return exceeds the outstanding units of its lane: all of them count as returned.
     program : In(BufferControlSignature())
         Write port of the new limits.
     apply : In(1)
-        Put the new limits into force.
+        Put the new limits into force. Ignored during a change of limits.
     step : Out(ResizeStep)
         Current step of the change of limits.
     used : Out(ArrayLayout(12, vls))

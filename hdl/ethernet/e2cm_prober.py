@@ -36,7 +36,7 @@ _SUM_BITS = OCCUPANCY_BITS + 5
 
 
 def record_layout(*, learned: bool) -> data.StructLayout:
-    """Return the layout of a flow's record.
+    """Return the layout of a flow's record. With ``learned`` it includes the least delay.
 
     Configured least delays are kept in a separate memory that reset does not clear.
     """
@@ -78,6 +78,7 @@ class E2CMProber(wiring.Component):
     probe, 4 compare them with the threshold, 5 decide whether a probe follows, 6 write the record. A reply: 2 the
     differences, 3 detect a late reply, 4 least delay and excess delay, 5 to 13 excess times bytes, 13 to 34 the
     quotient by the gap, 35 and 36 the change of occupancy, 37 the sum, 38 its saturation, 39 write the record.
+    A late reply writes nothing.
 
     Parameters
     ----------

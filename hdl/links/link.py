@@ -17,7 +17,7 @@ _FIELDS = {"vl": (60, 4), "sl": (52, 4), "channel_top": (51, 1), "dlid": (32, 16
 
 
 def lane_shape(vls: int) -> range:
-    """Return the shape of a lane number, for ``vls`` lanes."""
+    """Return the shape of a lane number for ``vls`` lanes, at least 1 bit."""
     return range(max(2, vls))
 
 

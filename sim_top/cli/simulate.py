@@ -51,7 +51,7 @@ def simulate(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Extend runs until each mean's 95 % interval is within this share of it (run.precision).",
+            help="Extend runs until half of each mean's 95 % interval is at most this share of it (run.precision).",
         ),
     ] = None,
     rate: RateOption = None,

@@ -136,7 +136,7 @@ class _Events:
 
 
 def job_of_plan(plan: Plan, *, seed: int) -> Job:
-    """Return the job of a plan."""
+    """Return the description of a run: the VL arbiter with the parameters, tables and phases of a plan."""
     return Job(
         BLOCKS[IB_ARBITER],
         plan.parameters,
@@ -149,7 +149,7 @@ def job_of_plan(plan: Plan, *, seed: int) -> Job:
 
 
 def cosim_tables(plan: Plan, *, seed: int, planted: Mutant | None = None) -> CosimResult:
-    """Run a plan through the compiled hardware and report the results of its tables."""
+    """Run a plan in compiled hardware. Report the results of its tables if hardware and golden agree."""
     collected: list[_Events] = []
 
     def observer(model: CompiledModel) -> _Events:
@@ -201,7 +201,7 @@ def _table_results(plan: Plan, traffic: VLArbTraffic, events: list[list[ServiceE
 def longest_wait(waits: NDArray[np.int64], code: ListCode) -> int:
     """Return the longest wait to report for a lane and a list, from the lane's longest waits by list.
 
-    ``ListCode.NONE`` holds the longest wait that had not ended with the traffic. If it exceeds all others, it is
+    ``ListCode.NONE`` holds the longest wait still open when the traffic ends. If it exceeds all others, it is
     reported for every list with the lane, because any of them could have ended it.
     """
     open_ = int(waits[ListCode.NONE])

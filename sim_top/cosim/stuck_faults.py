@@ -58,9 +58,9 @@ def listed_faults() -> dict[tuple[str, str, Fault], str]:
 
 
 def stuck_faults(block: Block, instances: Sequence[Instance], *, timeout_seconds: int) -> Iterator[StuckFault]:
-    """Yield the faults of every form of a block that is proven, each once, in the order of the instances.
+    """Yield the result of each fault, once for each proven form. Instances of parts are tried first.
 
-    A fault of a module that is also proven as a part of its own may be refuted there.
+    A fault that no instance of its form refutes has the result of the part, if the part refutes the fault.
 
     Parameters
     ----------

@@ -182,7 +182,9 @@ class Design:
         for shape, said in arrays:
             name, member = _plain_name(said), _array(shape, said)
             if member is None or name not in ways:
-                problem = f": port {name} of {self.top} is an inout, or has elements wider than 64 bits"
+                problem = (
+                    f": port {name} of {self.top} is an inout, or has elements wider than 64 bits; wrap the module"
+                )
                 raise InputError("--top", "a module with inputs and outputs of up to 64 bits", name, problem=problem)
             members[name] = member
             ports.append(Port(name, len(member.elements) * member.bits, is_input=ways[name] == "INPUT"))

@@ -18,7 +18,7 @@ class Wiring(Connections):
     """Connections with the conversion of rows in both directions, constructed like ``Connections``."""
 
     def check_rows(self, rows: Words, cycle: int) -> None:
-        """Reject rows of the block's inputs that need a port missing in the design.
+        """Reject rows of the block's inputs that drive absent ports or need wider ports than the design has.
 
         The first row belongs to ``cycle``.
 

@@ -37,7 +37,7 @@ def cycles_of(
     if isinstance(table, SL2VLRow):
         return _every_row(block, parameters, inputs, table)
     if isinstance(table, str | bytes | Mapping) or not isinstance(table, Iterable):
-        raise InputError("table", "a table or a list of writes", table)
+        raise InputError("table", "a table object, such as DTable, or a list of writes", table)
     writes = list(table)
     named = [dict(each) for each in writes if isinstance(each, Mapping)]
     if len(named) == len(writes):

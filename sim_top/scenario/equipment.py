@@ -128,7 +128,7 @@ def cables_of(study: Study, topology: Topology, rates: Mapping[End, str]) -> dic
         for switch, port in ends:
             if (switch, port) not in far and (switch, port) not in hosts:
                 raise InputError(
-                    f"cable.{number}.port", f"a cabled port of switch {switch} (numbered from 1)", port + 1
+                    f"cable.{number}.port", f"a port of switch {switch} with a cable (ports count from 1)", port + 1
                 )
             if (switch, port) in named:
                 field = f"cable.{number}.{'hosts' if each.hosts else 'port'}"

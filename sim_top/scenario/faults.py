@@ -47,7 +47,9 @@ def check_faults(world: World) -> None:
             raise InputError(f"{where}.cycle", f"below the run's cycles, {study.run.cycles}", fault.cycle)
         is_none = isinstance(fault, Rewrite) and fault.port == UNASSIGNED
         if not is_none and (fault.switch, fault.port - 1) not in cabled:
-            raise InputError(f"{where}.port", f"a cabled port of switch {fault.switch} (numbered from 1)", fault.port)
+            raise InputError(
+                f"{where}.port", f"a port of switch {fault.switch} with a cable (ports count from 1)", fault.port
+            )
         if not isinstance(fault, Rewrite):
             what, period = ("losses", study.link.fcp_period_cycles) if isinstance(fault, Loss) else ("stalls", 0)
             port = what, fault.switch, fault.port

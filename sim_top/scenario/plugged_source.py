@@ -111,7 +111,7 @@ def check_drawn(world: World, plugged: Any) -> None:
     where = f"source {world.study.traffic[number].source} at host {fault[FAULT_NIC]} in cycle {fault[FAULT_CYCLE]}"
     hosts, largest = len(world.topology.hosts), int(plugged.largest[number])
     if fault[FAULT_SAME] >= MOST_AT_ONCE:
-        problem = f"returned gap 0 {MOST_AT_ONCE} times in a row"
+        problem = f"returned gap 0 {MOST_AT_ONCE} times in a row, expected a larger gap in between"
         raise InputError(where, f"at most {MOST_AT_ONCE} packets in a cycle", fault[FAULT_SAME], problem=problem)
     if not 0 <= fault[FAULT_TO] < hosts:
         problem = f"returned destination {fault[FAULT_TO]}, expected 0 to {hosts - 1}"

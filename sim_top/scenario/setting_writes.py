@@ -136,7 +136,9 @@ def check_settings(world: World) -> None:
         if each.switch is not None and each.switch >= topology.switches:
             raise InputError(f"{where}.switch", f"0 to {topology.switches - 1}", each.switch)
         if each.port is not None and (each.switch, each.port - 1) not in cabled:
-            raise InputError(f"{where}.port", f"a cabled port of switch {each.switch} (numbered from 1)", each.port)
+            raise InputError(
+                f"{where}.port", f"a port of switch {each.switch} with a cable (ports count from 1)", each.port
+            )
         if isinstance(each, CongestionWrite) and each.cycle >= cycles:
             raise InputError(f"{where}.cycle", f"below the run's cycles, {cycles}", each.cycle)
     for where, hosts in (

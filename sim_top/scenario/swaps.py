@@ -80,7 +80,9 @@ def _check_place(swap: Swap, number: int, cabled: tuple[int, ...], switches: int
     for place, port in enumerate(ports):
         if port - 1 not in cabled:
             raise InputError(
-                f"swap.{number}.ports.{place}", f"a cabled port of switch {swap.switch} (numbered from 1)", port
+                f"swap.{number}.ports.{place}",
+                f"a port of switch {swap.switch} with a cable (ports count from 1)",
+                port,
             )
         if port in ports[:place]:
             raise InputError(

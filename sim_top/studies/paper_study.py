@@ -82,8 +82,8 @@ class DescribedCase(Case):
     ----------
     description : object
         Frozen, picklable record whose ``repr`` contains everything a run depends on except golden's source; runs of
-        equal descriptions are reused. Beware that the ``repr`` of an array is abbreviated, and that a name does not
-        contain the named object.
+        equal descriptions are reused. Beware that the ``repr`` of an array is abbreviated, and that the name
+        of a file or function does not change with its contents.
     work : float
         Relative duration of a run, above 0.
     gbps : float

@@ -63,7 +63,7 @@ class Backlog:
     decided : bool
         Whether the window was long enough to decide (if not, ``saturated`` is False).
     is_slowing : bool
-        Whether the backlog grows over the whole window but not surely at its end, as a network does that is filling.
+        Whether the backlog grows over the window but not surely at its end. A network that still fills does this.
     """
 
     growth: float

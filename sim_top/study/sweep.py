@@ -154,7 +154,12 @@ def _steps(axes: Mapping[str, Any], together: Mapping[str, Sequence[Any]]) -> li
     """Return the changes of each step of values that change together."""
     for key in together:
         if key in axes:
-            raise InputError(f"zip {key}", "swept once", "twice", problem=": the key is swept twice")
+            raise InputError(
+                f"zip {key}",
+                "swept once",
+                "twice",
+                problem=": the key is also in the sweep; remove it from one of them",
+            )
         if _is_list(key):
             raise InputError(f"zip {key}", "a key of a point", key, problem=": loads and seeds are runs of each point")
     lengths = {key: len(listed) for key, listed in together.items()}

@@ -346,7 +346,7 @@ class Builder:
     @staticmethod
     def _clocked(module: Module, folder: Folder, domain: Any, stmts: Any, nodes: dict[int, Node]) -> None:
         if domain.clk_edge != "pos" or domain.async_reset:
-            raise UnwritableError(f"domain {domain.name}: only rising edges and synchronous resets can be written")
+            raise UnwritableError(f"domain {domain.name}: only rising edges and synchronous resets are supported")
         for targets, mine in grouped(stmts):
             resets = [
                 Set(nodes[id(signal)], const(signal.init, len(signal)))

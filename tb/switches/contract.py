@@ -72,13 +72,13 @@ class CreditedSwitchContract(SwitchContract):
         super().observe(m)
         given = self.block.parameters
         out = Signal(data.ArrayLayout(data.ArrayLayout(16, given.data_vls), given.ports))
-        for number, (tx, heard) in enumerate(zip(self.tx, self.heard, strict=True)):
+        for number, (tx, returned) in enumerate(zip(self.tx, self.far_returned, strict=True)):
             for lane in range(given.data_vls):
                 sent, back = Signal(16, name=f"sent_{number}_{lane}"), Signal(4, name=f"back_{number}_{lane}")
                 starts = tx.valid & tx.first & (tx.vl == lane)
                 m.d.comb += [
                     sent.eq(out[number][lane] + Mux(starts, blocks_of(tx.data), 0)),
-                    back.eq(Mux(heard.vl == lane, heard.blocks, 0)),
+                    back.eq(Mux(returned.vl == lane, returned.blocks, 0)),
                 ]
                 m.d.sync += out[number][lane].eq(sent - back)
                 self.claim(m, "returned-once", back <= sent)
@@ -86,8 +86,8 @@ class CreditedSwitchContract(SwitchContract):
 
 
 def contract(block: Any) -> Contract | None:
-    """Return the contract of a switch, or ``None`` for a form that decides about links in another stage."""
+    """Return the contract of a switch, or ``None`` for late decisions or separate crossings of VLs."""
     form = block.parameters.switch_form if hasattr(block.parameters, "switch_form") else None
     if form is not None and (form.late or form.vls_apart):
         return None
-    return (CreditedSwitchContract if "heard" in block.signature.members else SwitchContract)(block)
+    return (CreditedSwitchContract if "far_returned" in block.signature.members else SwitchContract)(block)

@@ -277,12 +277,12 @@ def test_parts_and_writes_that_cannot_work_are_refused(new: str, said: str, tmp_
         (f"{PORT}switch = 4\nport = 1\n", "congestion.port.0.switch must be 0 to 3, not 4"),
         (
             f"{PORT}switch = 0\nport = 5\n",
-            "congestion.port.0.port must be a cabled port of switch 0 (numbered from 1), not 5",
+            "congestion.port.0.port must be a port of switch 0 with a cable (ports count from 1), not 5",
         ),
         (f"{WRITE}cycle = 5\nswitch = 4\nthreshold = 1\n", "congestion.write.0.switch must be 0 to 3, not 4"),
         (
             f"{WRITE}cycle = 5\nswitch = 0\nport = 5\nthreshold = 1\n",
-            "congestion.write.0.port must be a cabled port of switch 0 (numbered from 1), not 5",
+            "congestion.write.0.port must be a port of switch 0 with a cable (ports count from 1), not 5",
         ),
         (f"{HOST}hosts = [3, 4]\nccti_min = 1\n", "congestion.host.0.hosts must be host numbers from 0 to 3, not 4"),
         (

@@ -72,7 +72,7 @@ def failures(folder: Path, *options: str) -> set[str]:
 
 
 def with_faults(folder: Path, case: Case) -> None:
-    """Insert both faults into the testbench and the text."""
+    """Insert the input fault into the testbench and the output fault into the exported SystemVerilog."""
     bench, dut = folder / "dut_tb.sv", folder / "dut.sv"
     given = re.compile(rf"\.{case.port}\((row\[\d+ \+: (\d+)\])\)")
     bench.write_text(given.sub(rf".{case.port}($test$plusargs(\"input\") ? \2'd0 : \1)", bench.read_text()))
@@ -85,7 +85,7 @@ def with_faults(folder: Path, case: Case) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("block", long_but(("vlarb", "vlbuffer"), [*CASES]))
 def test_golden_keeps_the_guarantees_and_faults_are_found(block: str, tmp_path: Path) -> None:
-    """Golden's stimulus fails assumptions only, and a broken input and a broken output fail their assertions."""
+    """Golden's stimulus violates no guarantee, and each fault violates its assumption or guarantee."""
     case = CASES[block]
     words = [word for parameter in case.given for word in ("--param", parameter)]
     done = call("export", block, "--out", tmp_path, "--name", "dut", "--testbench", "2000", "--assertions", *words)
@@ -104,7 +104,7 @@ def test_golden_keeps_the_guarantees_and_faults_are_found(block: str, tmp_path: 
 
 
 def test_the_checker_names_every_assumption_and_guarantee(tmp_path: Path) -> None:
-    """Each statement is a labelled assertion, with assumptions inside the condition of the macro."""
+    """Each statement is a labelled assertion. The macro ``NAME_ANY_INPUTS`` removes the assumptions."""
     done = call(
         "export", "ib_switch", "--out", tmp_path, "--assertions", "--param", "ports=2", "--reset-polarity", "low"
     )
@@ -112,6 +112,7 @@ def test_the_checker_names_every_assumption_and_guarantee(tmp_path: Path) -> Non
     text = (tmp_path / "ib_switch_checks.sv").read_text()
     contract = by_name.contract("ib_switch", BLOCKS["ib_switch"].make(BLOCKS["ib_switch"].parameters(["ports=2"])))
     assert contract is not None
+    assert {"returned-once", "credit"} <= {*contract.assumptions, *contract.guarantees}
 
     free, others = text.split("`ifndef IB_SWITCH_ANY_INPUTS")[1].split("`endif")
 

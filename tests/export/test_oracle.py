@@ -356,7 +356,10 @@ def test_a_row_of_sl2vl_is_programmed_for_every_input_and_output() -> None:
         (lambda: vlane.oracle("drr").program([(0, 0)]), r"table\[0\] must be 4 numbers"),
         (lambda: vlane.oracle("drr").program([(0, 0, 0, 256)]), "program__weight must be 0 to 255, not 256"),
         (lambda: vlane.oracle("drr").program(DTable(((0, 1),))), "table: drr has no table of type DTable"),
-        (lambda: vlane.oracle("drr").program("table.toml"), "table must be a table or a list of writes"),
+        (
+            lambda: vlane.oracle("drr").program("table.toml"),
+            "table must be a table object, such as DTable, or a list of writes",
+        ),
         (
             lambda: vlane.oracle("dtable", entries=2).program(DTable(((0, 1),) * 3)),
             "dtable.entries: 3 values; the instance allows 2",

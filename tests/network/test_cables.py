@@ -250,7 +250,7 @@ def _world(file: Path) -> Any:
     [
         ("[[cable]]\nhosts = [5]\nflight_cycles = 2", ["cable.0.hosts", "0 to 4", "5"]),
         ("[[cable]]\nswitch = 2\nport = 1\nflight_cycles = 2", ["cable.0.switch", "0 to 1", "2"]),
-        ("[[cable]]\nswitch = 0\nport = 5\nflight_cycles = 2", ["cable.0.port", "cabled port", "5"]),
+        ("[[cable]]\nswitch = 0\nport = 5\nflight_cycles = 2", ["cable.0.port", "with a cable", "5"]),
         ("[[cable]]\nswitch = 0\nflight_cycles = 2", ["port", "is missing: it is required with switch"]),
         ("[[cable]]\nport = 1\nhosts = [1]\nflight_cycles = 2", ["port", "cannot be used without switch"]),
         ("[[cable]]\nflight_cycles = 2", ["hosts", "is missing: give hosts, or switch and port"]),

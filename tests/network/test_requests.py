@@ -190,7 +190,7 @@ def _pairs(senders: Senders) -> NDArray[np.bool_]:
         ({"think_cycles": 5}, "window is missing: think_cycles requires it"),
         ({**LOOP, "load": 0.1}, "load cannot be used with window"),
         ({**LOOP, "rates": "x.csv"}, "rates cannot be used with window"),
-        ({**LOOP, "active_cycles": [[0, 5], [7, 9]]}, "active_cycles must be one interval with window"),
+        ({**LOOP, "active_cycles": [[0, 5], [7, 9]]}, "active_cycles: window allows only one interval"),
         ({**LOOP, "reply": {"message_bytes": 0}}, "message_bytes must be 1 to 1099511627776"),
         ({**LOOP, "reply": {"message_bytes": 5, "sl": 16}}, r"traffic\.0\.reply\.sl must be 0 to 15"),
     ],

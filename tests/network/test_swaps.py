@@ -146,7 +146,7 @@ def test_a_study_of_python_has_swaps(study: Path) -> None:
     [
         (SWAP.replace("switch = 0", "switch = 1"), ["lone.toml:21: swap.0.switch", "0 to 0", "1"]),
         (SWAP.replace("switch = 0", "switch = 99"), ["lone.toml:21: swap.0.switch", "0 to 0", "99"]),
-        (SWAP.replace("[3]", "[3, 4]"), ["swap.0.ports.1", "cabled port of switch 0", "4"]),
+        (SWAP.replace("[3]", "[3, 4]"), ["swap.0.ports.1", "port of switch 0 with a cable", "4"]),
         (SWAP.replace("[3]", "[3, 3]"), ["swap.0.ports.1", "port 3 is listed twice", "3"]),
         (SWAP.replace("[3]", "[]"), ["swap.0.ports", "at least 1"]),
         (SWAP.replace("40", "900"), ["lone.toml:20: swap.0.cycle", "below the run's cycles, 900", "900"]),

@@ -53,7 +53,7 @@ def test_of_equal_lanes_the_first_gets_the_spare_packet() -> None:
 def test_of_free_sets_the_smallest_and_then_the_first_is_taken(
     fit: str, taken: list[tuple[int, int]], distance: int, found: tuple[int, int]
 ) -> None:
-    """Best fit takes the smallest set, and the first in bit-reversed order of several; first fit ignores sizes."""
+    """Best fit takes the smallest set, and the first in bit-reversed order of several. First fit ignores sizes."""
     room = FillIn.holding(taken, entries=8, fit=fit, merges=False).room(vl=1, distance=distance, weight=1)
 
     assert room is not None

@@ -150,7 +150,7 @@ def _spoiled(folder: Path, command: str) -> None:
 
 
 def test_captured_tables_are_looked_at_where_packets_pass(study: Path, capture_copy: Any) -> None:
-    """A captured table without VL 0 is refused only if packets of VL 0 leave at its port."""
+    """A captured table without VL 0 is refused if packets of VL 0 leave at its port."""
     folder = capture_copy("two_switch")
     whole = _captured(study, folder, "[[traffic]]\nsl = 0\n")
     assert whole.status == 0, whole.err

@@ -127,7 +127,7 @@ def test_zipped_values_change_together(study: Path) -> None:
     ("words", "told"),
     [
         (["--zip", "buffers.blocks=48,64", "--zip", "link.flight_cycles=1"], "the numbers of values differ"),
-        (["--zip", "buffers.blocks=48,64", "--sweep", "buffers.blocks=48,64"], "swept twice"),
+        (["--zip", "buffers.blocks=48,64", "--sweep", "buffers.blocks=48,64"], "the key is also in the sweep"),
         (["--zip", "run.seeds=1,2"], "loads and seeds are runs of each point"),
     ],
 )

@@ -95,12 +95,12 @@ def _assert_shown(steps: list[Step]) -> None:
     ids=str,
 )
 def test_hardware_agrees_with_golden_in_every_cycle(given: dict[str, Any]) -> None:
-    """Under the qualification every output of every cycle is golden's, and every rule occurs."""
+    """In a qualification run every output equals golden's in every cycle, and every rule occurs."""
     qualified_lockstep("ib_switch", {**given, "form": "fast"}, cycles=60_000)
 
 
 def test_a_lone_packet_takes_the_cycles_of_the_stage_table() -> None:
-    """A head that arrives in a is granted in a + 7: its block returns in a + 9, and its flit is on tx in a + 14."""
+    """A head that arrives in cycle a is granted in a + 7. Its block returns in a + 9, its flit leaves in a + 14."""
     packet = header(0, 1, 1, 2)
 
     _assert_follows(
@@ -134,7 +134,7 @@ def test_second_packet_of_a_vl_overtakes_a_refused_first_one() -> None:
 
 
 def test_drop_is_reported_four_cycles_after_the_head() -> None:
-    """A LID above the top drops: cause 1 shows in a + 4, and its block returns like any other (IBF-8)."""
+    """A head with a LID above the top, in cycle a, is dropped: cause 1 shows in a + 4, its block returns (IBF-8)."""
     _assert_follows({0: flit("rx__0", 1, header(1, 0, 7, 1))}, {4: {"dropped": 1}, 9: _returned(0, 1)}, 20)
 
 
@@ -160,7 +160,7 @@ def test_network_of_fast_hardware_delivers_as_golden(tmp_path: Path) -> None:
 
 
 def test_studies_refuse_what_late_decisions_do_not_support(tmp_path: Path) -> None:
-    """Flow-control packets are refused with the key of the study."""
+    """A study with ``allocation = "bids"`` refuses flow-control packets, and the error names ``link.credits``."""
     study = tmp_path / "study.toml"
     study.write_text(_STUDY.replace("data_vls = 2", 'data_vls = 2\ncredits = "fcp"'))
 

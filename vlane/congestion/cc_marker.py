@@ -46,7 +46,7 @@ class CCMarkerSelect(IntEnum):
 
 
 def marking_limit(threshold: int, *, maximum: int, largest: int) -> int:
-    """Return the measure in blocks from which a VL exceeds its threshold, 1 to 15 (CCM-1).
+    """Return the fill of a VL, in blocks, from which it is over its threshold (CCM-1).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class CCMarkerParameters(Parameters):
     data_bits: int = whole(128, 128, 8 * _BYTES_OF_FLIT, "carried bits per 64-byte flit, a multiple of 64")
 
     def check(self) -> None:
-        """Reject a buffer smaller than four largest packets, and unreachable bounds."""
+        """Reject a buffer below four largest packets, bounds below their minimum, and odd ``data_bits``."""
         if LEAST_PACKETS * self.largest > self.maximum:
             raise InputError("largest", f"at most a quarter of maximum, {self.maximum // LEAST_PACKETS}", self.largest)
         if self.measure_blocks < self.maximum:

@@ -53,7 +53,7 @@ class DRRQuanta:
         return value_writes(self.quantum, most)
 
     def shape(self) -> dict[str, int]:
-        """Return no parameters: the table has one quantum per requester."""
+        """Return an empty mapping: no parameter of an instance depends on the table."""
         return {}
 
     def requesters(self) -> int:
@@ -61,7 +61,7 @@ class DRRQuanta:
         return len(self.quantum)
 
     def served(self) -> dict[str, int]:
-        """Return the requesters with a nonzero quantum, by their key in the file."""
+        """Return the number of each requester with a nonzero quantum, by the key of the quantum in the file."""
         return {f"drr.quantum[{sl}]": sl for sl, quantum in enumerate(self.quantum) if quantum}
 
 

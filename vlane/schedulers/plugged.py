@@ -63,7 +63,7 @@ class PluggedWeights:
         return value_writes(self.weight, most)
 
     def shape(self) -> dict[str, int]:
-        """Return no parameters: the table has one weight per requester."""
+        """Return an empty mapping: no parameter of an instance depends on the table."""
         return {}
 
     def requesters(self) -> int:
@@ -71,7 +71,7 @@ class PluggedWeights:
         return len(self.weight)
 
     def served(self) -> dict[str, int]:
-        """Return the requesters with a nonzero weight, by their key in the file."""
+        """Return the number of each requester with a nonzero weight, by the key of the weight in the file."""
         return {f"{self.name}.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
 
 

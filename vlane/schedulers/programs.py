@@ -74,7 +74,11 @@ def _map_writes(row: SL2VLRow | None, parameters: Mapping[str, Any]) -> list[Wri
         raise InputError("sl2vl.row", must, max(owners))
     nobody = parameters["requesters"]
     if nobody == MAX_REQUESTERS and len(owners) < parameters["data_vls"]:
-        raise InputError("requesters", f"below {MAX_REQUESTERS} if no SL uses some lane", nobody)
+        raise InputError(
+            "requesters",
+            f"below {MAX_REQUESTERS}, because no SL uses a lane and the lane needs an unused requester",
+            nobody,
+        )
     return map_writes([owners.get(lane, nobody) for lane in range(parameters["data_vls"])])
 
 

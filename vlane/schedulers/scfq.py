@@ -64,7 +64,7 @@ class SCFQWeights:
         for index, (number, weight) in enumerate(zip(made, self.weight, strict=True)):
             if weight and number < _LEAST_RECIPROCAL:
                 most = 2 * ((1 << bits) - 1) * least // 3
-                must = f"at most {most} with smallest weight {least} and reciprocals of {bits} bits"
+                must = f"at most {most} with smallest weight {least} and reciprocal_bits = {bits}"
                 raise InputError(f"scfq.weight[{index}]", must, weight)
         return made
 
@@ -82,7 +82,7 @@ class SCFQWeights:
         return value_writes(self.reciprocals(parameters["reciprocal_bits"]), most)
 
     def shape(self) -> dict[str, int]:
-        """Return no parameters: the table has one weight per requester."""
+        """Return an empty mapping: no parameter of an instance depends on the table."""
         return {}
 
     def requesters(self) -> int:
@@ -90,7 +90,7 @@ class SCFQWeights:
         return len(self.weight)
 
     def served(self) -> dict[str, int]:
-        """Return the requesters with a nonzero weight, by their key in the file."""
+        """Return the number of each requester with a nonzero weight, by the key of the weight in the file."""
         return {f"scfq.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
 
 

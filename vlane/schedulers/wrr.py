@@ -51,7 +51,7 @@ class WRRWeights:
         return value_writes(self.weight, most)
 
     def shape(self) -> dict[str, int]:
-        """Return no parameters: the table has one weight per requester."""
+        """Return an empty mapping: no parameter of an instance depends on the table."""
         return {}
 
     def requesters(self) -> int:
@@ -59,7 +59,7 @@ class WRRWeights:
         return len(self.weight)
 
     def served(self) -> dict[str, int]:
-        """Return the requesters with a nonzero weight, by their key in the file."""
+        """Return the number of each requester with a nonzero weight, by the key of the weight in the file."""
         return {f"wrr.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
 
 

@@ -32,7 +32,7 @@ class HostSettings:
     table: list[tuple[int, int]]
 
     def change(self, part: CongestionHost | CongestionWrite) -> None:
-        """Apply a part of a study. A write keeps the CCT entries after its own."""
+        """Apply a part of a study. The CCT of a write replaces only the first entries."""
         if part.cct is not None:
             entries = [(shift, multiplier) for shift, multiplier in part.cct]
             self.table = entries + (self.table[len(entries) :] if isinstance(part, CongestionWrite) else [])
@@ -43,7 +43,7 @@ class HostSettings:
                 level.update(part.given(LEVEL_KEYS))
 
     def check(self, where: str, sls: Iterable[int], interval: int, cycle_ns: float) -> None:
-        """Reject settings of some SLs that cannot work.
+        """Reject a limit past the CCT, and for given SLs settings that control nothing.
 
         The key ``where`` names the section, part or write with the settings.
 

@@ -273,7 +273,9 @@ class Traffic(Section):
             if key in self.model_fields_set:
                 raise misplaced(key, "with window")
         if len(self.windows) > 1:
-            raise InputError("active_cycles", "one interval with window", self.active_cycles)
+            raise InputError(
+                "active_cycles", "one interval", self.active_cycles, problem=": window allows only one interval"
+            )
 
     def _check_times(self) -> None:
         before = 0

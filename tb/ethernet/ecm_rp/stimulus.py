@@ -50,7 +50,7 @@ class SourcePhase:
     stop, drift : int
         Probabilities that a notice is a stop, and that it is a drift.
     reset : int
-        Probability of a reset.
+        Probability of a reset per cycle; 16 times as high when an order may be given.
     wild : bool
         Whether every input is random.
     name : str

@@ -24,7 +24,7 @@ Part = tuple[int, int, int]
 class Notes(NamedTuple):
     """Findings as rows and bytes.
 
-    A finding that does not fit is left out.
+    A finding that does not fit is left out, and so are all later findings.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ def tenths(numerator: int, denominator: int) -> Part:
 
 
 def span(start: int, end: int) -> Part:
-    """Return a part of the text, shortened, for a sentence."""
+    """Return a piece of the input text, to be shortened, as a part of a sentence."""
     return _SPAN, start, end
 
 
 def quoted(start: int, end: int) -> Part:
-    """Return a part of the text, shortened and in quotes, for a sentence."""
+    """Return a piece of the input text, to be shortened and quoted, as a part of a sentence."""
     return _QUOTED, start, end
 
 
@@ -72,7 +72,7 @@ def clear(notes: Notes) -> None:
 
 
 def put(notes: Notes, code: int) -> None:
-    """Append a byte."""
+    """Append a byte. Past the end of ``out``, bytes are only counted."""
     at = notes.used[BYTES]
     if at < len(notes.out):
         notes.out[at] = code
@@ -111,7 +111,7 @@ def put_dots(notes: Notes) -> None:
 
 
 def put_phrase(text: Sequence[int], notes: Notes, phrase: int, parts: tuple[Part, ...]) -> None:
-    """Append a sentence, or a part of one, with its numbers and texts."""
+    """Append a phrase, with its slots filled by ``parts`` in order."""
     at = 0
     for _ in range(phrase):
         while notes.phrases[at] != 0:
