@@ -48,7 +48,7 @@ VERBS = {
         " that needs no Python.",
         "block_verbs.area": "Synthesise blocks, or your own design, and estimate the clock frequency.",
         "schema": "Print the JSON schema of a kind of file, for editors, or its keys as tables.",
-        "configs": "List the shipped examples, or copy one or all of them with the files that they name.",
+        "configs": "List the shipped examples, or copy examples with all files named in them.",
     }.items()
 }
 """Verbs of the command line, by name."""

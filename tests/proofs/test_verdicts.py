@@ -264,7 +264,7 @@ def test_the_verdict_on_a_netlist_is_stored(
 def test_the_command_reports_a_verdict_from_the_cache(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     """Given a stored verdict, text and JSON report its origin in the cache, unless ``--fresh`` is given."""
     solver.verdict, solver.status = "PASS", 0
-    monkeypatch.setattr(proving, "_show", lambda *_: Path("shown"))
+    monkeypatch.setattr(proving, "_write_stored_run", lambda *_: Path("shown"))
     monkeypatch.setattr("vlane.sim_top.output.console.screen._width", 160)  # a narrow table would break cells
     words = ("prove", "rr", "--instance", "small")
 

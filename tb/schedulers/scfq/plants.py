@@ -38,8 +38,8 @@ PLANTS = (
         "tag-without-time",
         "A tag of the shared unit is the cost of the packet, without virtual time.",
         _SCFQ,
-        "made.eq(self.virtual_time + size * one_of(unit.chosen, self.reciprocals)),",
-        "made.eq(size * one_of(unit.chosen, self.reciprocals)),",
+        "made.eq(self.virtual_time + size * reciprocal),",
+        "made.eq(size * reciprocal),",
     ),
     Plant(
         "missing-not-waited-for",

@@ -214,8 +214,8 @@ def counted() -> Meters:
     """
     meters = new_meters(first_cycle=0, end_cycle=1000, nics=8, connections=LISTED)
     each, within, jitter = meters.connections
-    each["packets"], each["latency"] = [3, 3, 3, 2], [3000, 4500, 6000, 70]
-    each["most"] = [1500, 2000, 90, 40]
+    each["packets"], each["latency_sum"] = [3, 3, 3, 2], [3000, 4500, 6000, 70]
+    each["max_latency"] = [1500, 2000, 90, 40]
     for connection, places in enumerate([(1, 3, len(FRACTIONS)), (1, 1, 10), (1, 2, 2)]):
         np.add.at(within[connection], list(places), 1)
     jitter[0, JITTERS.index(-0.125)], jitter[1, JITTERS.index(-0.125)] = 2, 1

@@ -1,0 +1,1 @@
+"""Tests of statistics and figures with answers made by hand."""
