@@ -21,10 +21,6 @@ class VLBufferContract(Contract):
     }
     guarantees: ClassVar = {name: VLBufferProperties.statements[name] for name in _STATED}
 
-    def __init__(self, block: Any) -> None:
-        self.parameters = block.parameters
-        super().__init__(block)
-
     def observe(self, m: Module) -> None:
         """Add a model of each lane."""
         claim_room(self.claim, m, self)

@@ -16,11 +16,7 @@ _GRANTED = {"granted-fits": "A granted packet is the head packet of a lane, and 
 
 
 class _CreditContract(Contract):
-    """Contract of a port of credits, with its parameters."""
-
-    def __init__(self, block: Any) -> None:
-        self.parameters = block.parameters
-        super().__init__(block)
+    """Assumption about the grants of both kinds of credits."""
 
     def granted(self, m: Module) -> None:
         """Assume that the head packet of a lane is granted only if it fits."""

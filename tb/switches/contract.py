@@ -37,7 +37,7 @@ class SwitchContract(Contract):
         m.d.sync += ready.eq(self.ready)
         for number, (rx, tx) in enumerate(zip(self.rx, self.tx, strict=True)):
             goes_on, same_lane, ends = self._link(m, rx, f"rx_{number}")
-            lane = (rx.vl < self.block.parameters.data_vls) & same_lane
+            lane = (rx.vl < self.parameters.data_vls) & same_lane
             self.claim(m, "framed", (rx.first == ~goes_on) & lane, when=rx.valid)
             self.claim(m, "length", rx.last == ends, when=rx.valid)
             goes_on, same_lane, ends = self._link(m, tx, f"tx_{number}")
@@ -70,7 +70,7 @@ class CreditedSwitchContract(SwitchContract):
     def observe(self, m: Module) -> None:
         """Add a count of each lane of each output."""
         super().observe(m)
-        given = self.block.parameters
+        given = self.parameters
         out = Signal(data.ArrayLayout(data.ArrayLayout(16, given.data_vls), given.ports))
         for number, (tx, returned) in enumerate(zip(self.tx, self.far_returned, strict=True)):
             for lane in range(given.data_vls):

@@ -12,29 +12,17 @@ from amaranth.hdl import Array, Fragment, Module, Mux, Signal, Value
 from vlane.tb.buffers.vlbuffer.proofs_account import BufferModel
 from vlane.tb.credits.proofs_room_account import AdmissionModel
 from vlane.tb.machinery.proofs.inside import inner_signal, memory_entries
+from vlane.tb.machinery.proofs.port_model import PortModel
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.tables.proofs_tables import at, constant, wrapped
 
 
-class LaneModel:
-    """Reference model of one lane, driven by the ports: flits reserved, written and read.
-
-    Parameters
-    ----------
-    claim : callable
-        Collector of the claims.
-    buffer : object
-        Ports of the buffer by name, and its parameters.
-    lane : Value or int
-        Modelled lane.
-    """
-
-    def __init__(self, claim: Callable[..., None], buffer: Any, lane: Value | int) -> None:
-        self.claim, self.buffer, self.lane = claim, buffer, lane
+class LaneModel(PortModel):
+    """Reference model of one lane: flits reserved, written and read."""
 
     def counts(self, m: Module) -> None:
         """Claim the flits reserved for the lane, and those in it."""
-        b, claim = self.buffer, self.claim
+        b, claim = self.ports, self.claim
         gained, used, held, leaving = Signal(10), Signal(16), Signal(16), Signal(4)
         m.d.comb += [
             gained.eq(Mux(b.accepted & (b.reserve_vl == self.lane), b.reserve_flits, 0)),
@@ -47,7 +35,7 @@ class LaneModel:
 
     def _leaving(self, held: Value) -> Value:
         """Return how many flits leave the lane: the first port that removes any has priority (VLB-6, VLB-7)."""
-        b, leaving = self.buffer, Value.cast(0)
+        b, leaving = self.ports, Value.cast(0)
         for port in reversed(range(b.parameters.readers)):
             most = Mux(held < b.parameters.read_flits, held, b.parameters.read_flits)
             removes = Mux(b.read_count[port] < most, b.read_count[port], most)
@@ -56,7 +44,7 @@ class LaneModel:
 
     def _written(self, m: Module, held: Value, reserved: Value) -> Value:
         """Return how many flits are written into the lane's reserved space."""
-        b, count, written, room = self.buffer, Value.cast(0), Signal(4), Signal(16)
+        b, count, written, room = self.ports, Value.cast(0), Signal(4), Signal(16)
         for port in range(b.parameters.writers):
             given = Mux(b.write_count[port] < b.parameters.write_flits, b.write_count[port], b.parameters.write_flits)
             count = count + Mux(b.write_vl[port] == self.lane, given, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -11,6 +10,7 @@ from amaranth.lib import data
 from vlane.hdl.credits.fcp_format import FCP_LAYOUT
 from vlane.packets.fcp import COUNTER_BITS, CREDIT_CAP, lpcrc
 from vlane.tb.credits.credit_ib.proofs_fcp_offer import OFFER_STATEMENTS, OfferRules, claim_offer
+from vlane.tb.machinery.proofs.port_model import PortModel
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.tables.proofs_tables import at, constant
 
@@ -32,29 +32,16 @@ def within_window(limit: Value, blocks: Value) -> Value:
     return (limit - blocks)[:COUNTER_BITS] <= CREDIT_CAP
 
 
-class LaneModel:
-    """Reference model of one lane, driven by the ports.
-
-    Parameters
-    ----------
-    claim : callable
-        Collector of the claims.
-    port : object
-        Ports of the block by name, and its parameters.
-    lane : Value or int
-        Modelled lane.
-    """
-
-    def __init__(self, claim: Callable[..., None], port: Any, lane: Value | int) -> None:
-        self.claim, self.port, self.lane = claim, port, lane
+class LaneModel(PortModel):
+    """Reference model of one lane: blocks sent, limits, and flow-control packets."""
 
     def of_lane(self, values: Any) -> Value:
         """Return the value of the lane."""
-        return at([values[vl] for vl in range(self.port.parameters.data_vls)], self.lane)
+        return at([values[vl] for vl in range(self.ports.parameters.data_vls)], self.lane)
 
     def sender(self, m: Module, received_fcp: Signal) -> Signal:
         """Claim the sender's counters and decisions, and return the blocks sent."""
-        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
+        p, packet = self.ports, data.View(FCP_LAYOUT, self.ports.fcp_in)
         sent, limit, sound, is_lane = Signal(_WIDE), Signal(COUNTER_BITS), Signal(), Signal()
         with m.If(p.grant & (p.grant_vl == self.lane)):
             m.d.sync += sent.eq(sent + p.grant_blocks)
@@ -77,7 +64,7 @@ class LaneModel:
 
     def receiver(self, m: Module, received_fcp: Signal) -> tuple[Value, Value]:
         """Claim the receiver's counters. Return its limit, and whether an FCP reveals a loss."""
-        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
+        p, packet = self.ports, data.View(FCP_LAYOUT, self.ports.fcp_in)
         whole = p.parameters.buffer_blocks
         said, since, held, taken = Signal(COUNTER_BITS), Signal(_WIDE), Signal(_WIDE), Signal(_WIDE)
         abr, limit, free = Signal(COUNTER_BITS), Signal(COUNTER_BITS), Signal(_WIDE)
@@ -99,7 +86,7 @@ class LaneModel:
 
     def between_packets(self, m: Module) -> Signal:
         """Claim that no FCP is offered inside a packet, and return whether a packet is under way."""
-        p, under_way = self.port, Signal()
+        p, under_way = self.ports, Signal()
         with m.If(p.tail):
             m.d.sync += under_way.eq(0)
         with m.Elif(p.grant):
@@ -109,7 +96,7 @@ class LaneModel:
 
     def packet(self, m: Module, sent: Value, limit: Value) -> None:
         """Claim the fields of the offered FCP."""
-        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp)
+        p, packet = self.ports, data.View(FCP_LAYOUT, self.ports.fcp)
         of_lane = p.fcp_valid & (packet.vl == self.lane)
         self.claim(m, "contents", packet.fctbs == sent[:COUNTER_BITS], when=of_lane)
         self.claim(m, "contents", packet.op == p.initializing, when=p.fcp_valid)

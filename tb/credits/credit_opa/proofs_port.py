@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Mux, Signal, Value
 
 from vlane.credits.credit_opa import COUNTER_BITS, LTPS_PER_RETURN, BufferSelect, ResizeStep, returned_units
+from vlane.tb.machinery.proofs.port_model import PortModel
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.tables.proofs_tables import at, constant
 
@@ -29,28 +29,15 @@ def total(values: list[Value]) -> Value:
     return sum(values[1:], values[0])
 
 
-class LaneModel:
-    """Reference model of the outstanding units of one lane, driven by the ports.
-
-    Parameters
-    ----------
-    claim : callable
-        Collector of the claims.
-    port : object
-        Ports of the block by name, and its parameters.
-    lane : Value or int
-        Modelled lane.
-    """
-
-    def __init__(self, claim: Callable[..., None], port: Any, lane: Value | int) -> None:
-        self.claim, self.port, self.lane = claim, port, lane
+class LaneModel(PortModel):
+    """Reference model of the outstanding units of one lane."""
 
     def outstanding(self, m: Module) -> tuple[Signal, Signal]:
         """Claim the outstanding units, and which returns are errors.
 
         Return the LTPs of the current return so far, and their bits.
         """
-        p, vls = self.port, self.port.parameters.vls
+        p, vls = self.ports, self.ports.parameters.vls
         ltps, earlier, whole = Signal(2), Signal(6), Signal(8)
         returns, here = Signal(), Signal()
         m.d.comb += [

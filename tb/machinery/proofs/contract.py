@@ -20,6 +20,8 @@ class Contract(Component):
 
     Attributes
     ----------
+    parameters : object
+        Parameters of the block.
     assumptions : mapping of str to str
         Statements about inputs, by name: lower case, words joined by hyphens.
     guarantees : mapping of str to str
@@ -30,7 +32,7 @@ class Contract(Component):
     guarantees: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, block: Any) -> None:
-        self.block = block
+        self.block, self.parameters = block, block.parameters
         self._held: dict[str, list[Value]] = defaultdict(list)
         names = (*self.assumptions, *self.guarantees)
         super().__init__({**_observed(block.signature), **{output_of(name): Out(1) for name in names}})
