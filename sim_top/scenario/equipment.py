@@ -17,6 +17,11 @@ _MOST_PACE = 64 * FULL_PACE
 """Pace of the slowest cable: 1/64 of the rate of the links."""
 
 
+def without_cable(field: str, switch: int | None, port: int) -> InputError:
+    """Return the error of a key that names a port, counted from 1, to which no cable leads."""
+    return InputError(field, f"a port of switch {switch} with a cable (ports count from 1)", port)
+
+
 def buffers_of(study: Study, largest: tuple[int, ...]) -> tuple[Buffers, Buffers | None, Buffers | None]:
     """Return the buffer sizes of switch ports, NICs and central buffers.
 
@@ -127,9 +132,7 @@ def cables_of(study: Study, topology: Topology, rates: Mapping[End, str]) -> dic
             ends = [(each.switch, each.port - 1)]
         for switch, port in ends:
             if (switch, port) not in far and (switch, port) not in hosts:
-                raise InputError(
-                    f"cable.{number}.port", f"a port of switch {switch} with a cable (ports count from 1)", port + 1
-                )
+                raise without_cable(f"cable.{number}.port", switch, port + 1)
             if (switch, port) in named:
                 field = f"cable.{number}.{'hosts' if each.hosts else 'port'}"
                 got = f"switch {switch} port {port + 1}"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from vlane.errors import InputError, misplaced
 from vlane.golden.network.faults import lose_fcps, stall_link, write_forwarding_entry
 from vlane.golden.network.runs import Change
+from vlane.sim_top.scenario.equipment import without_cable
 from vlane.sim_top.scenario.setting_writes import changes_of_settings, check_settings
 from vlane.sim_top.scenario.swaps import changes_of_swaps, check_swaps
 from vlane.sim_top.scenario.world import World
@@ -47,9 +48,7 @@ def check_faults(world: World) -> None:
             raise InputError(f"{where}.cycle", f"below the run's cycles, {study.run.cycles}", fault.cycle)
         is_none = isinstance(fault, Rewrite) and fault.port == UNASSIGNED
         if not is_none and (fault.switch, fault.port - 1) not in cabled:
-            raise InputError(
-                f"{where}.port", f"a port of switch {fault.switch} with a cable (ports count from 1)", fault.port
-            )
+            raise without_cable(f"{where}.port", fault.switch, fault.port)
         if not isinstance(fault, Rewrite):
             what, period = ("losses", study.link.fcp_period_cycles) if isinstance(fault, Loss) else ("stalls", 0)
             port = what, fault.switch, fault.port

@@ -22,6 +22,7 @@ from vlane.golden.network.setting_writes import (
     schedule_starvation_write,
     sl_settings_write,
 )
+from vlane.sim_top.scenario.equipment import without_cable
 from vlane.sim_top.scenario.world import World
 from vlane.study.congestion_parts import CS_KEYS, LEVEL_KEYS, RATE_KEYS, CongestionPort, CongestionWrite
 from vlane.study.host_settings import AllHosts, HostSettings
@@ -136,9 +137,7 @@ def check_settings(world: World) -> None:
         if each.switch is not None and each.switch >= topology.switches:
             raise InputError(f"{where}.switch", f"0 to {topology.switches - 1}", each.switch)
         if each.port is not None and (each.switch, each.port - 1) not in cabled:
-            raise InputError(
-                f"{where}.port", f"a port of switch {each.switch} with a cable (ports count from 1)", each.port
-            )
+            raise without_cable(f"{where}.port", each.switch, each.port)
         if isinstance(each, CongestionWrite) and each.cycle >= cycles:
             raise InputError(f"{where}.cycle", f"below the run's cycles, {cycles}", each.cycle)
     for where, hosts in (

@@ -10,6 +10,7 @@ from vlane.errors import InputError
 from vlane.golden.network.runs import Change
 from vlane.golden.network.swaps import check_shadow_table, schedule_table_swap
 from vlane.golden.schedulers.bank import Write
+from vlane.sim_top.scenario.equipment import without_cable
 from vlane.sim_top.scenario.world import World
 from vlane.study.swap import Swap, swapped_tables
 from vlane.switches.switch_programs import TableWrite, swap_write, table_write
@@ -79,11 +80,7 @@ def _check_place(swap: Swap, number: int, cabled: tuple[int, ...], switches: int
         raise InputError(f"swap.{number}.switch", f"0 to {switches - 1}", swap.switch)
     for place, port in enumerate(ports):
         if port - 1 not in cabled:
-            raise InputError(
-                f"swap.{number}.ports.{place}",
-                f"a port of switch {swap.switch} with a cable (ports count from 1)",
-                port,
-            )
+            raise without_cable(f"swap.{number}.ports.{place}", swap.switch, port)
         if port in ports[:place]:
             raise InputError(
                 f"swap.{number}.ports.{place}", "listed once", port, problem=f": port {port} is listed twice"
