@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import AS_BINARY, assert_refused, call, long_but
+from tests.conftest import AS_BINARY, assert_refused, call, long_but, run_verilator
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb import by_name
-from vlane.tb.machinery.native import verilator
 
 
 @dataclass(frozen=True)
@@ -46,16 +45,8 @@ CASES = {
 
 def verilated(folder: Path, *options: str) -> str:
     """Run Verilator with assertions, and return its warnings."""
-    files = ["dut.sv", "dut_checks.sv", "dut_tb.sv"]
-    done = subprocess.run(
-        [str(verilator.executable()), "--assert", *options, "--top", "dut_tb", *files],
-        cwd=folder,
-        env=verilator.environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stderr
+    files = ("dut.sv", "dut_checks.sv", "dut_tb.sv")
+    return run_verilator(folder, "--assert", *options, "--top", "dut_tb", *files).stderr
 
 
 def failures(folder: Path, *options: str) -> set[str]:

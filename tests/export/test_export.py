@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.conftest import ROOT, assert_refused, call
+from tests.conftest import ROOT, assert_refused, call, run_verilator
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.export.core_file import core_file
 from vlane.sim_top.export.file_heads import COPYRIGHT
 from vlane.sim_top.systemverilog.keywords import SYSTEMVERILOG
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import run_verilog
-from vlane.tb.machinery.native import verilator
 
 SMALL = ("--param", "data_vls=3")
 
 
 def lint(folder: Path, top: str, *files: str) -> str:
     """Return Verilator's warnings for exported files under ``-Wall``."""
-    done = subprocess.run(
-        [str(verilator.executable()), "--lint-only", "--timing", "-Wall", *files, "--top", top],
-        cwd=folder,
-        env=verilator.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stderr
+    return run_verilator(folder, "--lint-only", "--timing", "-Wall", *files, "--top", top, check=False).stderr
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -17,14 +17,13 @@ import pytest
 from numpy.typing import NDArray
 
 import vlane
-from tests.conftest import AS_BINARY, ROOT, assert_refused, call
+from tests.conftest import AS_BINARY, ROOT, assert_refused, call, run_verilator
 from tests.export.test_oracle import SMALL, recorded
 from vlane.golden.oracle.by_name import ORACLES
 from vlane.golden.oracle.ports import word_count
 from vlane.sim_top.export.oracle_text import package
 from vlane.sim_top.oracles.oracle import Oracle
 from vlane.sim_top.systemverilog.names import text_name
-from vlane.tb.machinery.native import verilator
 
 _CHUNK = 4096
 _ONE = np.uint64(1)
@@ -253,17 +252,10 @@ def test_c_and_systemverilog_examples_of_the_page_run(tmp_path: Path) -> None:
     build, said = example("C", 2).strip().splitlines()
 
     ran = subprocess.run(["sh", "-c", build], cwd=tmp_path, capture_output=True, text=True, check=True)
-    lint = subprocess.run(
-        [str(verilator.executable()), "--lint-only", "vlarb_oracle.sv", "bench.sv", "--top", "bench"],
-        cwd=tmp_path,
-        env=verilator.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    lint = run_verilator(tmp_path, "--lint-only", "vlarb_oracle.sv", "bench.sv", "--top", "bench")
 
     assert ran.stdout == f"{said}\n"
-    assert (lint.returncode, lint.stderr) == (0, "")
+    assert lint.stderr == ""
 
 
 @pytest.mark.slow
@@ -281,13 +273,7 @@ def test_library_agrees_with_the_verilog_in_a_simulator(block: str, tmp_path: Pa
     (tmp_path / "bench.sv").write_text(bench.replace("ORACLE", name).replace("BLOCK", block))
     files = [f"{name}.sv", f"{block}.sv", "bench.sv", str(tmp_path / f"lib{name}.a")]
 
-    subprocess.run(
-        [str(verilator.executable()), *AS_BINARY, "-Wno-fatal", "-Wno-WIDTH", "--top", "bench", *files],
-        cwd=tmp_path,
-        env=verilator.environment(),
-        check=True,
-        capture_output=True,
-    )
+    run_verilator(tmp_path, *AS_BINARY, "-Wno-fatal", "-Wno-WIDTH", "--top", "bench", *files)
     said = subprocess.run(["obj_dir/Vbench"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
     assert f"PASS {vlane.__version__} data_vls=8" in said
@@ -304,16 +290,9 @@ def test_every_package_is_systemverilog(block: str, tmp_path: Path) -> None:
         "initial begin it = made::made_create(); given = '0; shown = made::step(it, given); end endmodule\n"
     )
 
-    done = subprocess.run(
-        [str(verilator.executable()), "--lint-only", "-Wno-fatal", "made.sv", "top.sv", "--top", "top"],
-        cwd=tmp_path,
-        env=verilator.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_verilator(tmp_path, "--lint-only", "-Wno-fatal", "made.sv", "top.sv", "--top", "top")
 
-    assert (done.returncode, [line for line in done.stderr.splitlines() if "%Error" in line]) == (0, [])
+    assert [line for line in done.stderr.splitlines() if "%Error" in line] == []
 
 
 def test_equal_exports_are_equal_files(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import runpy
-import subprocess
 from collections import defaultdict
 from dataclasses import replace
 from functools import lru_cache
@@ -17,13 +16,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from pyslang import driver
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, assert_lint_clean
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.systemverilog.keywords import CPP, RESERVED, SYSTEMVERILOG, VHDL
 from vlane.sim_top.systemverilog.proof import proven
 from vlane.sim_top.systemverilog.text import Options
 from vlane.sim_top.systemverilog.writer import Written, written
-from vlane.tb.machinery.native import verilator
 from vlane.tb.machinery.native.yosys import run_yosys
 
 RECORD = ROOT / "docs/evidence/export.json"
@@ -89,16 +87,7 @@ def test_ports_stand_in_contract_order_with_their_meanings(block: str) -> None:
 def test_verilator_has_no_warning(block: str, tmp_path: Path) -> None:
     (tmp_path / f"{block}.sv").write_text(str(text_of(block)))
 
-    said = subprocess.run(
-        [str(verilator.executable()), "--lint-only", "-Wall", f"{block}.sv", "--top", block],
-        cwd=tmp_path,
-        env=verilator.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (said.returncode, said.stderr) == (0, "")
+    assert_lint_clean(tmp_path, block)
 
 
 def slang(file: Path, top: str) -> list[str]:

@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import AS_BINARY, ROOT, assert_refused, call, long_rows
+from tests.conftest import AS_BINARY, ROOT, assert_refused, call, long_rows, run_verilator
 from vlane.registers.description import register_map
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.first_difference import first_difference
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import simulator_installed
-from vlane.tb.machinery.native import verilator
 from vlane.tb.machinery.native.model import component_ports
 from vlane.tb.machinery.recordings.bus_recording import record_register_block
 from vlane.tb.machinery.recordings.recording import Recording, record
@@ -57,24 +56,7 @@ def strip(folder: Path) -> None:
 
 def compiled(folder: Path, *options: str) -> Path:
     """Compile a testbench with Verilator, with warnings as errors."""
-    subprocess.run(
-        [
-            str(verilator.executable()),
-            *AS_BINARY,
-            "-Wall",
-            *options,
-            "--top",
-            "dut_tb",
-            "dut.sv",
-            "dut_tb.sv",
-            "-o",
-            "bench",
-        ],
-        cwd=folder,
-        env=verilator.environment(),
-        check=True,
-        capture_output=True,
-    )
+    run_verilator(folder, *AS_BINARY, "-Wall", *options, "--top", "dut_tb", "dut.sv", "dut_tb.sv", "-o", "bench")
     return folder / "obj_dir" / "bench"
 
 
