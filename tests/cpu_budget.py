@@ -5,8 +5,8 @@
 committed seconds of every measured file.
 
 A processor whose caches and memory serve other work, too, needs up to three times the processor time for the same
-work. So a run also measures its pace, the time of a fixed piece of work, and ``check`` converts the run's seconds to
-the pace of the budget.
+work. So a run also measures its pace, the time of a fixed piece of work. ``check`` and ``update`` convert the seconds
+of a run slower than the budget's to the pace of the budget; those of a faster run count as they are.
 """
 
 from __future__ import annotations
@@ -71,6 +71,11 @@ def work() -> int:
     return len(set(" ".join(map(str, range(100_000))).split()))
 
 
+def _relief(measured: Measured, budget: Budget) -> float:
+    """Return the factor that converts seconds of a run to the budget's pace, at most 1."""
+    return min(1.0, budget.pace / measured.pace)
+
+
 def table(measured: Measured, most: int = _SHOWN) -> list[str]:
     """Return report lines: the total, the most expensive files and the start-up time of the processes."""
     minutes = f"{measured.total / 60:.1f} minutes"
@@ -86,7 +91,7 @@ def table(measured: Measured, most: int = _SHOWN) -> list[str]:
 
 def excess(measured: Measured, budget: Budget, most: int = _SHOWN) -> list[str]:
     """Return report lines naming the files that grew most, or none if the suite stays within tolerance."""
-    limit, scale = TOLERANCE * budget.total, min(1.0, budget.pace / measured.pace)  # relief for a busy machine only
+    limit, scale = TOLERANCE * budget.total, _relief(measured, budget)
     if measured.total * scale <= limit:
         return []
     took = f"{measured.total:.0f} s of processor time, {measured.total * scale:.0f} s at the budget's pace"
@@ -101,13 +106,13 @@ def excess(measured: Measured, budget: Budget, most: int = _SHOWN) -> list[str]:
 
 
 def updated(measured: Measured, budget: Budget, present: set[str], total: float | None = None) -> Budget:
-    """Return the budget updated with the seconds of a run, at the pace of the budget.
+    """Return the budget updated with the seconds of a run.
 
     Files missing from ``present`` are removed, and files the run did not measure keep their seconds. The total changes
     only if ``total`` is given.
     """
     files = {file: seconds for file, seconds in budget.files.items() if file in present}
-    scale = budget.pace / measured.pace
+    scale = _relief(measured, budget)
     files |= {file: round(seconds * scale, 1) for file, seconds in measured.files.items() if file in present}
     return Budget(budget.total if total is None else total, dict(sorted(files.items())), budget.pace)
 

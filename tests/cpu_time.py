@@ -37,6 +37,12 @@ def _own_seconds() -> float:
     return _seconds(resource.RUSAGE_SELF)
 
 
+def _seconds_of_work() -> float:
+    before = time.process_time()
+    work()
+    return time.process_time() - before
+
+
 def _all_seconds() -> float:
     return _own_seconds() + _seconds(resource.RUSAGE_CHILDREN)
 
@@ -59,10 +65,9 @@ class CpuTime:
         self._pace_due = 0.0
 
     def _measure_pace(self) -> None:
+        """Time the fixed work, unless that was done in the last seconds."""
         if time.monotonic() >= self._pace_due:
-            before = time.process_time()
-            work()
-            self._paces.append(time.process_time() - before)
+            self._paces.append(_seconds_of_work())
             self._pace_due = time.monotonic() + _PACE_INTERVAL
 
     @contextmanager
@@ -122,7 +127,7 @@ class CpuTime:
             files.update(worker["files"])
             paces += worker["paces"]
             total += worker["total"]
-        return Measured(total, dict(files), statistics.fmean(paces or [0.0]), self._lost_workers)
+        return Measured(total, dict(files), statistics.fmean(paces or [_seconds_of_work()]), self._lost_workers)
 
 
 def pytest_configure(config: pytest.Config) -> None:
