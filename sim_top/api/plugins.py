@@ -89,8 +89,8 @@ def routing(name: str, *, vls_per_sl: int = 1) -> Callable[[_F], _F]:
     name : str
         Value of ``routing =`` in study files.
     vls_per_sl : int
-        Number of VLs per SL. With more than one, packets of SL s start on VL ``s * vls_per_sl``, and the VL tables are
-        indexed by incoming VL.
+        Number of VLs per SL. With more than one, packets of SL s start on VL ``s * vls_per_sl``; return
+        ``Routes`` with ``by_lane=True``, whose VL table is indexed by incoming VL.
 
     Raises
     ------
